@@ -1,0 +1,1 @@
+"""Adapters to agent clients: the protocol, the registry, install plans."""

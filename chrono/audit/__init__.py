@@ -1,0 +1,1 @@
+"""The signed log: record, tree head, witness, verification."""

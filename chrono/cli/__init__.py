@@ -1,0 +1,1 @@
+"""The command line: table of commands, rendering, errors to exit codes."""

@@ -1,0 +1,174 @@
+"""Owns writing files so that a crash leaves the old or the new bytes, and the lock that serialises writers."""
+
+from __future__ import annotations
+
+import errno
+import os
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from chrono.errors import Locked
+
+try:
+    import fcntl
+except ImportError:  # Windows: msvcrt.locking, same order of steps
+    fcntl = None  # type: ignore[assignment]
+    import msvcrt
+
+_threads: dict[str, threading.Lock] = {}
+_threads_guard = threading.Lock()
+
+
+def fsync_dir(path: str) -> None:
+    """Makes the names inside directory `path` durable. A file system that cannot is accepted (EINVAL)."""
+    if os.name == "nt":
+        return
+    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):
+            raise
+    finally:
+        os.close(fd)
+
+
+def atomic_write(path: str, data: bytes, *, mode: int = 0o600, durable: bool = True) -> None:
+    """Replaces `path` with `data`: temp file beside it, fsync, rename, fsync of the folder.
+
+    `mode` are the permission bits of the new file. A symlink at `path` is replaced, never followed.
+    Raises OSError and leaves the old file where any step fails.
+    """
+    folder = os.path.dirname(path) or "."
+    temp = os.path.join(folder, f".tmp-{os.getpid()}-{threading.get_ident():x}-{os.urandom(4).hex()}")
+    fd = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), mode)
+    try:
+        try:
+            write_all(fd, data)
+            if hasattr(os, "fchmod"):
+                os.fchmod(fd, mode)
+            if durable:
+                os.fsync(fd)
+        finally:
+            os.close(fd)
+        os.replace(temp, path)
+    except BaseException:
+        try:
+            os.unlink(temp)
+        except FileNotFoundError:
+            pass
+        raise
+    if durable:
+        fsync_dir(folder)
+
+
+def write_all(fd: int, data: bytes) -> None:
+    """Writes every byte of `data` to `fd`. Raises OSError (ENOSPC, EIO, …)."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]
+
+
+def _thread_lock(path: str) -> threading.Lock:
+    with _threads_guard:
+        return _threads.setdefault(os.path.abspath(path), threading.Lock())
+
+
+def _forget_locks_of_the_parent() -> None:
+    """A forked child must not inherit a lock that a thread of its parent holds."""
+    global _threads_guard
+    _threads_guard = threading.Lock()
+    _threads.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_locks_of_the_parent)
+
+
+def _try_lock(fd: int) -> bool:
+    try:
+        if fcntl is not None:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        else:
+            msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unreachable,unused-ignore]
+    except OSError as error:
+        if error.errno in (errno.EWOULDBLOCK, errno.EACCES, errno.EDEADLK):
+            return False
+        raise
+    return True
+
+
+def _same_file(fd: int, path: str) -> bool:
+    try:
+        there = os.stat(path, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    here = os.fstat(fd)
+    return (here.st_dev, here.st_ino) == (there.st_dev, there.st_ino)
+
+
+def _holder(path: str) -> str | None:
+    try:
+        with open(path, "rb") as file:
+            text = file.read(200).decode("utf-8", "replace").strip()
+    except OSError:
+        return None
+    return text or None
+
+
+@contextmanager
+def file_lock(path: str, *, timeout_s: float) -> Iterator[None]:
+    """Holds an exclusive `flock` on `path` (created 0600 where missing) for the length of the block.
+
+    Never fcntl record locks: those drop when any descriptor of the file closes (specs: audit section 4). Every
+    acquisition opens a fresh descriptor behind a per-path thread lock, and checks after locking that the file was
+    not replaced meanwhile. Raises Locked after `timeout_s` seconds, naming the holder.
+    """
+    deadline = time.monotonic() + timeout_s
+    thread_lock = _thread_lock(path)
+    if not thread_lock.acquire(timeout=max(timeout_s, 0)):
+        raise _locked(path, timeout_s)
+    try:
+        fd = _acquire(path, deadline, timeout_s)
+        try:
+            yield
+        finally:
+            os.close(fd)  # the kernel drops the flock with the descriptor
+    finally:
+        thread_lock.release()
+
+
+def _acquire(path: str, deadline: float, timeout_s: float) -> int:
+    pause_s = 0.0005
+    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
+    while True:
+        fd = os.open(path, flags, 0o600)
+        try:
+            if _try_lock(fd):
+                if _same_file(fd, path):
+                    note = f"pid {os.getpid()}\n".encode()
+                    os.ftruncate(fd, 0)
+                    os.pwrite(fd, note, 0) if hasattr(os, "pwrite") else os.write(fd, note)
+                    return fd
+                os.close(fd)
+                continue  # replaced between open and lock
+        except BaseException:
+            os.close(fd)
+            raise
+        os.close(fd)
+        if time.monotonic() >= deadline:
+            raise _locked(path, timeout_s)
+        time.sleep(pause_s)
+        pause_s = min(pause_s * 1.5, 0.02)
+
+
+def _locked(path: str, timeout_s: float) -> Locked:
+    holder = _holder(path)
+    who = f" by {holder}" if holder else ""
+    return Locked(
+        f"{path} has been locked{who} for more than {timeout_s:g} s",
+        "wait for that process, or end it; the lock goes with it",
+        holder=holder,
+    )

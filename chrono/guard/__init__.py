@@ -1,0 +1,1 @@
+"""The hook: boot, client, service, engine, effects."""

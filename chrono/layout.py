@@ -1,0 +1,166 @@
+"""Owns every path under `.chrono/` and CHRONO_HOME; nobody else spells one.
+
+Reading the environment is left to `workspace.config`, `guard.boot` and `audit.keys`. Paths are `str` (bytes that are
+not UTF-8 travel as surrogate escapes), because `pathlib` costs the hook more than the whole of this module.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import NamedTuple
+
+PROJECT_DIR = ".chrono"
+POLICY_FILE = "chrono-policy.yaml"
+IGNORE_FILE = ".chronoignore"
+FORMAT_VERSION = 1
+
+
+class ProjectLayout(NamedTuple):
+    """Paths of one project; `root` is the folder that holds `.chrono`."""
+
+    root: str
+
+    @property
+    def dir(self) -> str:
+        return os.path.join(self.root, PROJECT_DIR)
+
+    @property
+    def repo(self) -> str:
+        return os.path.join(self.dir, "repo.git")
+
+    @property
+    def format(self) -> str:
+        return os.path.join(self.dir, "format")
+
+    @property
+    def lock(self) -> str:
+        return os.path.join(self.dir, "lock")
+
+    @property
+    def audit_log(self) -> str:
+        return os.path.join(self.dir, "audit.jsonl")
+
+    @property
+    def audit_head(self) -> str:
+        return os.path.join(self.dir, "audit.head")
+
+    @property
+    def audit_lock(self) -> str:
+        return os.path.join(self.dir, "audit.lock")
+
+    @property
+    def audit_pub(self) -> str:
+        return os.path.join(self.dir, "audit.pub")
+
+    @property
+    def stat_cache(self) -> str:
+        return os.path.join(self.dir, "stat.cache")
+
+    @property
+    def tick(self) -> str:
+        """Touched at scan start: its mtime is the file system's own clock (racy rule)."""
+        return os.path.join(self.dir, "tick")
+
+    @property
+    def journal(self) -> str:
+        return os.path.join(self.dir, "restore.journal")
+
+    @property
+    def stage(self) -> str:
+        return os.path.join(self.dir, "stage")
+
+    @property
+    def git_pointer(self) -> str:
+        """`.chrono/.git`: makes git take the folder for a nested repository and leave it alone."""
+        return os.path.join(self.dir, ".git")
+
+    @property
+    def git_ignore(self) -> str:
+        return os.path.join(self.dir, ".gitignore")
+
+    @property
+    def policy(self) -> str:
+        return os.path.join(self.root, POLICY_FILE)
+
+    @property
+    def chronoignore(self) -> str:
+        return os.path.join(self.root, IGNORE_FILE)
+
+
+class HomeLayout(NamedTuple):
+    """Paths of one CHRONO_HOME: keys, witness, trust, cache, run, machine log."""
+
+    root: str
+
+    @property
+    def keys(self) -> str:
+        return os.path.join(self.root, "keys")
+
+    @property
+    def audit_key(self) -> str:
+        return os.path.join(self.keys, "audit.pem")
+
+    @property
+    def witness(self) -> str:
+        return os.path.join(self.root, "witness")
+
+    def witness_log(self, log_id: str) -> str:
+        return os.path.join(self.witness, f"{log_id}.log")
+
+    def witness_lock(self, log_id: str) -> str:
+        return os.path.join(self.witness, f"{log_id}.lock")
+
+    @property
+    def trust(self) -> str:
+        return os.path.join(self.root, "trust")
+
+    def pin(self, log_id: str) -> str:
+        """The pinned public key, path and inode of one log."""
+        return os.path.join(self.trust, log_id)
+
+    def trusted_policy(self, sha256: str) -> str:
+        return os.path.join(self.trust, f"policy-{sha256}")
+
+    @property
+    def cache(self) -> str:
+        return os.path.join(self.root, "cache")
+
+    @property
+    def run(self) -> str:
+        return os.path.join(self.root, "run")
+
+    @property
+    def machine(self) -> str:
+        """Audit log of calls outside every project."""
+        return os.path.join(self.root, "machine")
+
+    @property
+    def policy(self) -> str:
+        return os.path.join(self.root, "policy.yaml")
+
+
+def default_home(*, platform: str, user_home: str, xdg_state_home: str | None, local_app_data: str | None) -> str:
+    """Where CHRONO_HOME is when the variable is not set.
+
+    Never `~/.chrono`: a search upward for a project must not mistake the home for one.
+    """
+    if platform == "win32":
+        return os.path.join(local_app_data or os.path.join(user_home, "AppData", "Local"), "chrono")
+    if platform == "darwin":
+        return os.path.join(user_home, "Library", "Application Support", "chrono")
+    if xdg_state_home and os.path.isabs(xdg_state_home):
+        return os.path.join(xdg_state_home, "chrono")
+    return os.path.join(user_home, ".local", "state", "chrono")
+
+
+def find_project(start: str) -> ProjectLayout | None:
+    """The nearest folder at or above `start` (absolute) that holds `.chrono/repo.git`, or None."""
+    folder = start
+    while True:
+        candidate = ProjectLayout(folder)
+        if os.path.isdir(candidate.repo) and not os.path.islink(candidate.dir):
+            return candidate
+        parent = os.path.dirname(folder)
+        if parent == folder:
+            return None
+        folder = parent

@@ -1,0 +1,1 @@
+"""YAML rule packs -> a compiled Ruleset."""

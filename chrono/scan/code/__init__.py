@@ -1,0 +1,1 @@
+"""Source code of other languages -> the commands it amounts to."""

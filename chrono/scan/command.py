@@ -1,0 +1,87 @@
+"""Owns the values that evaluation yields: words, commands, refusals. Rules and followers read them.
+
+How text becomes these values is left to `scan.shell`; what they mean to `scan.match`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Pattern(NamedTuple):
+    """A word known in part: strings, and None for an unknown run of characters. `(None,)` is wholly unknown."""
+
+    pieces: tuple[str | None, ...]
+
+
+class Many(NamedTuple):
+    """An unknown number of unknown words (an unquoted `$x`, `"$@"` of an unknown caller)."""
+
+
+MANY = Many()
+UNKNOWN = Pattern((None,))
+
+Word = str | Pattern | Many
+"""One argument: a constant, a pattern, or MANY. Bytes that are not UTF-8 travel as surrogate escapes."""
+
+
+class Redirect(NamedTuple):
+    """`op` as written (`>`, `>>`, `>|`, `<`, `<>`, `&>`, `&>>`, `<<<`, `<<`); `target` the file or, for `<<<` and
+    `<<`, the text."""
+
+    op: str
+    fd: int | None
+    target: Word
+
+
+class Command(NamedTuple):
+    """One program start that the text can cause.
+
+    - `argv`: program and arguments; never empty.
+    - `via`: how it comes to run, outermost first: `"sudo"`, `"sh -c"`, `"package.json:scripts.test"`,
+      `"scripts/x.sh:4"`; empty for a word the user typed.
+    - `span`: character offsets [start, end) into the text that was given to the scanner (the outermost one).
+    - `cwd`: the folder it runs in where known.
+    - `stdin`: text that reaches its standard input where known.
+    - `upstream`: argvs of the programs that feed its standard input, nearest last (`curl … | sh`).
+    - `assigns`: assignments in front of it (`FOO=1 cmd`).
+    - `after`: "always", "success" or "failure" of the command before it (`;`, `&&`, `||`).
+    - `env`: shell variables visible to it that a follower may need (exported constants only).
+    """
+
+    argv: tuple[Word, ...]
+    via: tuple[str, ...] = ()
+    span: tuple[int, int] = (0, 0)
+    cwd: Word = UNKNOWN
+    redirects: tuple[Redirect, ...] = ()
+    stdin: Word | None = None
+    upstream: tuple[tuple[Word, ...], ...] = ()
+    assigns: tuple[tuple[str, Word], ...] = ()
+    after: str = "always"
+    env: tuple[tuple[str, str], ...] = ()
+
+
+class Refusal(NamedTuple):
+    """Something that is refused rather than half-checked.
+
+    `kind`: "unparsed" (not understood -> ask), "limit" (a limit was reached -> block), "file" (a file that would run
+    cannot be read as it is -> block), "nul" (-> block). `why` is for people.
+    """
+
+    kind: str
+    why: str
+    span: tuple[int, int] = (0, 0)
+
+
+class Evaluation(NamedTuple):
+    """What one text can run.
+
+    `commands` in order of evaluation. `writes` are redirections of compound commands and of no command at all
+    (`> file`, `{ …; } > file`) as (word, span). `files` are files the text itself writes with known content
+    (absolute path, text), so that a later `sh x.sh` can be followed.
+    """
+
+    commands: tuple[Command, ...]
+    refusals: tuple[Refusal, ...] = ()
+    writes: tuple[tuple[Redirect, tuple[int, int]], ...] = ()
+    files: tuple[tuple[str, str], ...] = ()

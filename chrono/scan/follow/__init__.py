@@ -1,0 +1,1 @@
+"""What a command starts: scripts, package scripts, make targets."""

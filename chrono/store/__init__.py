@@ -1,0 +1,1 @@
+"""The hidden git repository: capture, savepoints, restore. The only room that imports pygit2."""

@@ -1,0 +1,1 @@
+"""Public conformance suites and test worlds."""

@@ -1,0 +1,1 @@
+"""Composition: each verb is a commit and an audit record."""
