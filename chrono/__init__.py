@@ -12,7 +12,7 @@ _PUBLIC: dict[str, str] = {
     "assess": "chrono.workspace.assess",
 }
 
-__all__ = ["ChronoError", "Workspace", "__version__", "assess"]  # noqa: F822
+__all__ = ["ChronoError", "Workspace", "__version__", "assess"]
 
 
 def __getattr__(name: str) -> object:

@@ -9,8 +9,6 @@ from typing import NamedTuple
 
 from chrono.errors import ChronoError
 
-type_names = {dict: "a mapping", list: "a list", str: "text", int: "a whole number", bool: "true or false"}
-
 MAX_BYTES = 1_000_000
 MAX_DEPTH = 32
 
@@ -52,7 +50,7 @@ def load(text: str, *, name: str) -> Document:
         raise YamlError(f"{name} is larger than {MAX_BYTES} bytes")
     yaml = YAML(typ="safe", pure=True)
     try:
-        _refuse_aliases(yaml, text, name)
+        _check_events(yaml, text, name)
         node = yaml.compose(text)
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
@@ -65,8 +63,8 @@ def load(text: str, *, name: str) -> Document:
     def build(node: Node, path: tuple[str | int, ...]) -> object:
         line = node.start_mark.line + 1
         lines.setdefault(path, line)
-        if len(path) > MAX_DEPTH:
-            raise YamlError(f"{name}:{line}: nested deeper than {MAX_DEPTH}", line=line)
+        if isinstance(node, MappingNode | SequenceNode) and _kind(node) not in ("map", "seq"):
+            raise YamlError(f"{name}:{line}: tag !{_kind(node)} is not accepted", line=line)
         if isinstance(node, MappingNode):
             mapping: dict[str, object] = {}
             for key_node, value_node in node.value:
@@ -86,20 +84,28 @@ def load(text: str, *, name: str) -> Document:
     return Document(build(node, ()) if node is not None else None, lines)
 
 
-def _refuse_aliases(yaml: object, text: str, name: str) -> None:
-    from ruamel.yaml.events import AliasEvent, NodeEvent
+def _check_events(yaml: object, text: str, name: str) -> None:
+    """Refuses what must never reach composition, which takes quadratic time on a deep nest."""
+    from ruamel.yaml.events import AliasEvent, CollectionEndEvent, CollectionStartEvent, NodeEvent
 
+    depth = 0
     for event in yaml.parse(text):  # type: ignore[attr-defined]
-        anchored = isinstance(event, AliasEvent) or (isinstance(event, NodeEvent) and event.anchor)
-        if anchored:
-            line = event.start_mark.line + 1
+        line = event.start_mark.line + 1
+        if isinstance(event, AliasEvent) or (isinstance(event, NodeEvent) and event.anchor):
             raise YamlError(f"{name}:{line}: anchors and aliases are not accepted", line=line)
+        depth += isinstance(event, CollectionStartEvent)
+        depth -= isinstance(event, CollectionEndEvent)
+        if depth > MAX_DEPTH:
+            raise YamlError(f"{name}:{line}: nested deeper than {MAX_DEPTH}", line=line)
+
+
+def _kind(node: object) -> str:
+    return str(node.tag).rsplit(":", 1)[-1]  # type: ignore[attr-defined]
 
 
 def _scalar(yaml: object, node: object, name: str) -> object:
-    tag = str(node.tag)  # type: ignore[attr-defined]
     line = node.start_mark.line + 1  # type: ignore[attr-defined]
-    kind = tag.rsplit(":", 1)[-1]
+    kind = _kind(node)
     if kind in ("str", "int", "float", "bool", "null"):
         constructor = yaml.constructor  # type: ignore[attr-defined]
         value: object = constructor.construct_object(node, deep=True)
@@ -107,4 +113,4 @@ def _scalar(yaml: object, node: object, name: str) -> object:
     if kind == "timestamp":
         text: object = node.value  # type: ignore[attr-defined]
         return text
-    raise YamlError(f"{name}:{line}: tag {tag} is not accepted", line=line)
+    raise YamlError(f"{name}:{line}: tag !{_kind(node)} is not accepted", line=line)

@@ -1,0 +1,136 @@
+"""Claims about writing files and about the lock."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from chrono.errors import Locked
+from chrono.files import atomic_write, file_lock
+
+
+def test_a_replaced_file_has_the_new_bytes_and_mode(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(b"old")
+    atomic_write(str(path), b"new", mode=0o640)
+    assert path.read_bytes() == b"new"
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert [p.name for p in tmp_path.iterdir()] == ["x"]
+
+
+def test_a_symlink_is_replaced_and_never_followed(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.write_bytes(b"precious")
+    link = tmp_path / "link"
+    link.symlink_to(outside)
+    atomic_write(str(link), b"new")
+    assert outside.read_bytes() == b"precious"
+    assert not link.is_symlink()
+
+
+@pytest.mark.parametrize("step", ["fsync", "replace", "write"])
+def test_a_failed_step_leaves_the_old_bytes_and_no_litter(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(b"old")
+
+    def fail(*_: object) -> None:
+        raise OSError(28, "no space left on device")
+
+    monkeypatch.setattr(os, step, fail)
+    with pytest.raises(OSError, match="no space"):
+        atomic_write(str(path), b"new")
+    monkeypatch.undo()
+    assert path.read_bytes() == b"old"
+    assert [p.name for p in tmp_path.iterdir()] == ["x"]
+
+
+def test_the_lock_excludes_another_process_and_names_the_holder(tmp_path: Path) -> None:
+    path = str(tmp_path / "lock")
+    code = (
+        "import sys,time\nfrom chrono.files import file_lock\n"
+        f"with file_lock({path!r}, timeout_s=1):\n    print('held', flush=True)\n    time.sleep(30)\n"
+    )
+    child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    try:
+        assert child.stdout is not None
+        assert child.stdout.readline() == "held\n"
+        with pytest.raises(Locked) as caught, file_lock(path, timeout_s=0.1):
+            pass
+        assert caught.value.holder == f"pid {child.pid}"
+        assert caught.value.exit_code == 11
+    finally:
+        child.send_signal(signal.SIGKILL)
+        child.wait()
+        if child.stdout:
+            child.stdout.close()
+    with file_lock(path, timeout_s=1):  # the kernel freed it with the process
+        pass
+
+
+def test_threads_of_one_process_exclude_each_other(tmp_path: Path) -> None:
+    path = str(tmp_path / "lock")
+    inside = 0
+    most = 0
+
+    def enter() -> None:
+        nonlocal inside, most
+        for _ in range(20):
+            with file_lock(path, timeout_s=10):
+                inside += 1
+                most = max(most, inside)
+                time.sleep(0.0005)
+                inside -= 1
+
+    threads = [threading.Thread(target=enter) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert most == 1
+
+
+def test_a_replaced_lock_file_is_noticed(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    with file_lock(str(path), timeout_s=1):
+        path.unlink()
+        path.write_bytes(b"")
+    with file_lock(str(path), timeout_s=1):
+        assert path.read_bytes().startswith(b"pid ")
+
+
+def test_a_lock_that_is_a_symlink_is_refused(tmp_path: Path) -> None:
+    target = tmp_path / "target"
+    target.write_bytes(b"keep")
+    link = tmp_path / "lock"
+    link.symlink_to(target)
+    with pytest.raises(OSError), file_lock(str(link), timeout_s=0.1):
+        pass
+    assert target.read_bytes() == b"keep"
+
+
+def test_a_forked_child_does_not_inherit_a_held_thread_lock(tmp_path: Path) -> None:
+    path = str(tmp_path / "lock")
+    code = f"""
+import os, sys
+from chrono.files import file_lock
+from chrono.errors import Locked
+with file_lock({path!r}, timeout_s=1):
+    pid = os.fork()
+    if pid == 0:
+        try:
+            with file_lock({path!r}, timeout_s=0.05):
+                os._exit(1)
+        except Locked:
+            os._exit(0)
+    sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+"""
+    assert subprocess.run([sys.executable, "-c", code], timeout=20).returncode == 0
