@@ -1,0 +1,209 @@
+"""Owns the World over the real machine: memoised, never blocking, with a SHA-256 of every file it read.
+
+What is asked of it is decided by `scan`; comparing the hashes after the call is left to `guard`.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import stat as stat_bits
+import sys
+from collections.abc import Mapping
+
+from chrono.scan.world import Read, Stat, Unreadable
+
+MAX_NAMES = 20_000
+"""A folder with more names than this is answered as not listable: a glob over it stays unknown."""
+
+MAX_TOTAL_BYTES = 32_000_000
+"""All reads of one scan together; more is answered "too large"."""
+
+
+class MachineWorld:
+    """One scan's view of the machine: the first answer about a path stays the answer until the scan ends.
+
+    `environ` is the environment of the agent's call, never that of the resident service. `project` is the root of the
+    chrono project around `cwd`, or None.
+    """
+
+    def __init__(
+        self, cwd: str, environ: Mapping[str, str], *, project: str | None, chrono_home: str, user_home: str
+    ) -> None:
+        self.cwd = cwd
+        self.home = user_home
+        self.uid = os.getuid() if hasattr(os, "getuid") else 0
+        self.user = environ.get("USER") or environ.get("LOGNAME") or environ.get("USERNAME") or _user_name(self.uid)
+        self.platform = sys.platform
+        self.project = project
+        self.chrono_home = chrono_home
+        self._environ = environ
+        self._reads: dict[str, Read | Unreadable] = {}
+        self._hashes: dict[str, str] = {}
+        self._stats: dict[str, Stat | None] = {}
+        self._real: dict[str, str] = {}
+        self._lists: dict[str, tuple[str, ...] | None] = {}
+        self._homes: tuple[str, ...] | None = None
+        self._left_bytes = MAX_TOTAL_BYTES
+
+    def env(self, name: str) -> str | None:
+        return self._environ.get(name)
+
+    def read(self, path: str, limit_bytes: int) -> Read | Unreadable:
+        """The content of a regular file of at most `limit_bytes`; a FIFO or a device is never opened for long."""
+        known = self._reads.get(path)
+        if isinstance(known, Read) and len(known.data) > limit_bytes:
+            return Unreadable("too large")
+        if known is not None and known != Unreadable("too large"):
+            return known
+        answer = read_file(path, min(limit_bytes, self._left_bytes))
+        if isinstance(answer, Read):
+            self._left_bytes -= len(answer.data)
+            self._hashes[path] = hashlib.sha256(answer.data).hexdigest()
+        self._reads[path] = answer
+        return answer
+
+    def hashes(self) -> tuple[tuple[str, str], ...]:
+        """(absolute path, SHA-256 hex) of every file read so far, in the order of reading."""
+        return tuple(self._hashes.items())
+
+    def lstat(self, path: str) -> Stat | None:
+        if path not in self._stats:
+            self._stats[path] = _lstat(path)
+        return self._stats[path]
+
+    def realpath(self, path: str) -> str:
+        known = self._real.get(path)
+        if known is None:
+            try:
+                known = os.path.realpath(path)
+            except (OSError, ValueError):
+                known = os.path.normpath(path)
+            self._real[path] = known
+        return known
+
+    def listdir(self, path: str) -> tuple[str, ...] | None:
+        if path not in self._lists:
+            self._lists[path] = _listdir(path)
+        return self._lists[path]
+
+    def homes(self) -> tuple[str, ...]:
+        if self._homes is None:
+            self._homes = tuple(dict.fromkeys((self.home, *_homes(self))))
+        return self._homes
+
+
+class ClosedWorld(MachineWorld):
+    """A World that opens nothing: for a verdict on a bare text, without a project (product.md, `chrono.assess`)."""
+
+    def read(self, path: str, limit_bytes: int) -> Read | Unreadable:
+        return Unreadable("denied")
+
+    def lstat(self, path: str) -> Stat | None:
+        return None
+
+    def realpath(self, path: str) -> str:
+        return os.path.normpath(path)
+
+    def listdir(self, path: str) -> tuple[str, ...] | None:
+        return None
+
+    def homes(self) -> tuple[str, ...]:
+        return (self.home,)
+
+
+def _user_name(uid: int) -> str:
+    try:
+        import pwd
+
+        return pwd.getpwuid(uid).pw_name
+    except (ImportError, KeyError):
+        return str(uid)
+
+
+def read_file(path: str, limit_bytes: int, *, follow: bool = True) -> Read | Unreadable:
+    """The whole of a regular file of at most `limit_bytes`. Never waits: not for a FIFO, not for a device.
+
+    `follow` False also refuses a symbolic link in the file's place.
+    """
+    flags = os.O_RDONLY
+    for name in ("O_NONBLOCK", "O_CLOEXEC", "O_NOCTTY", *(() if follow else ("O_NOFOLLOW",))):
+        flags |= getattr(os, name, 0)
+    try:
+        # Looked at before it is opened as well: opening some devices has effects of its own.
+        if not stat_bits.S_ISREG(os.stat(path, follow_symlinks=follow).st_mode):
+            return Unreadable("not a file")
+        fd = os.open(path, flags)
+    except (OSError, ValueError) as error:
+        return _unreadable(error)
+    try:
+        opened = os.fstat(fd)
+        if not stat_bits.S_ISREG(opened.st_mode):
+            return Unreadable("not a file")
+        if opened.st_size > limit_bytes:
+            return Unreadable("too large")
+        data = bytearray()
+        while len(data) <= limit_bytes:
+            piece = os.read(fd, min(1 << 20, limit_bytes + 1 - len(data)))
+            if not piece:
+                return Read(bytes(data))
+            data += piece
+        return Unreadable("too large")
+    except OSError as error:
+        return _unreadable(error)
+    finally:
+        os.close(fd)
+
+
+def _unreadable(error: Exception) -> Unreadable:
+    code = getattr(error, "errno", None)
+    if code in (errno.ENOENT, errno.ENOTDIR):
+        return Unreadable("missing")
+    if code in (errno.EISDIR, errno.ENXIO):
+        return Unreadable("not a file")
+    return Unreadable("denied")
+
+
+def _lstat(path: str) -> Stat | None:
+    try:
+        found = os.lstat(path)
+    except (OSError, ValueError):
+        return None
+    mode = found.st_mode
+    if stat_bits.S_ISREG(mode):
+        kind = "file"
+    elif stat_bits.S_ISDIR(mode):
+        kind = "dir"
+    elif stat_bits.S_ISLNK(mode):
+        kind = "link"
+    else:
+        kind = "other"
+    return Stat(kind, found.st_size, stat_bits.S_IMODE(mode), found.st_uid)
+
+
+def _listdir(path: str) -> tuple[str, ...] | None:
+    names: list[str] = []
+    try:
+        with os.scandir(path) as entries:
+            for entry in entries:
+                names.append(entry.name)
+                if len(names) > MAX_NAMES:
+                    return None
+    except (OSError, ValueError):
+        return None
+    return tuple(sorted(names))
+
+
+def _homes(world: MachineWorld) -> tuple[str, ...]:
+    """Home folders from the local accounts and from the usual parent; no directory service is asked, it may hang."""
+    found = []
+    accounts = world.read("/etc/passwd", 1_000_000)
+    if isinstance(accounts, Read):
+        for line in accounts.data.decode("utf-8", "surrogateescape").splitlines():
+            fields = line.split(":")
+            if len(fields) >= 6 and fields[2].isdigit() and (fields[2] == "0" or int(fields[2]) >= 1000):
+                found.append(fields[5])
+    parent = "/Users" if world.platform == "darwin" else "/home"
+    found.extend(os.path.join(parent, name) for name in world.listdir(parent) or ())
+    return tuple(home for home in found if home not in ("", "/", "/nonexistent"))

@@ -1,0 +1,31 @@
+"""Claims about trust: it belongs to exact bytes, survives restarts, and can be taken back."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from chrono.layout import HomeLayout
+from chrono.policy.pin import distrust, is_trusted, trust
+
+DIGEST = "a" * 64
+
+
+def test_trust_belongs_to_one_content(tmp_path: Path) -> None:
+    home = HomeLayout(str(tmp_path / "home"))
+    assert not is_trusted(home, DIGEST)
+    trust(home, DIGEST, source="/p/chrono-policy.yaml", at_ns=0)
+    assert is_trusted(home, DIGEST)
+    assert not is_trusted(home, "b" * 64)
+    assert os.stat(home.trusted_policy(DIGEST)).st_mode & 0o777 == 0o600
+    assert distrust(home, DIGEST)
+    assert not is_trusted(home, DIGEST)
+    assert not distrust(home, DIGEST)
+
+
+def test_a_link_or_a_short_digest_is_no_trust(tmp_path: Path) -> None:
+    home = HomeLayout(str(tmp_path))
+    trust(home, DIGEST, source="x", at_ns=0)
+    Path(home.trusted_policy("c" * 64)).symlink_to(home.trusted_policy(DIGEST))
+    assert not is_trusted(home, "c" * 64)
+    assert not is_trusted(home, "")
