@@ -1,0 +1,103 @@
+"""Claims about the machine as a scan sees it: one answer a path, no waiting, and a hash of what was read."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from chrono.scan.world import Read, Stat, Unreadable
+from chrono.workspace.machine_world import MAX_NAMES, ClosedWorld, MachineWorld
+
+
+def world(root: Path, **environ: str) -> MachineWorld:
+    return MachineWorld(str(root), environ, project=str(root), chrono_home="/none", user_home=str(root))
+
+
+def test_the_first_answer_stays_and_its_hash_is_kept(tmp_path: Path) -> None:
+    script = tmp_path / "x.sh"
+    script.write_bytes(b"echo 1\n")
+    seen = world(tmp_path)
+    assert seen.read(str(script), 100) == Read(b"echo 1\n")
+    script.write_bytes(b"rm -rf /\n")
+    assert seen.read(str(script), 100) == Read(b"echo 1\n")
+    assert seen.hashes() == ((str(script), hashlib.sha256(b"echo 1\n").hexdigest()),)
+
+
+def test_a_fifo_a_device_and_a_folder_are_not_files(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    seen = world(tmp_path)
+    assert seen.read(str(tmp_path / "fifo"), 100) == Unreadable("not a file")
+    assert seen.read("/dev/zero", 100) == Unreadable("not a file")
+    assert seen.read(str(tmp_path), 100) == Unreadable("not a file")
+
+
+def test_the_limit_holds_for_the_first_and_for_later_reads(tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(b"12345")
+    seen = world(tmp_path)
+    assert seen.read(str(tmp_path / "x"), 4) == Unreadable("too large")
+    assert seen.read(str(tmp_path / "x"), 5) == Read(b"12345")
+    assert seen.read(str(tmp_path / "x"), 4) == Unreadable("too large")
+
+
+def test_a_file_without_a_size_is_limited_too() -> None:
+    if not Path("/proc/self/maps").exists():
+        pytest.skip("no /proc here")
+    assert world(Path("/")).read("/proc/self/maps", 10) == Unreadable("too large")
+    assert isinstance(world(Path("/")).read("/proc/self/maps", 1_000_000), Read)
+
+
+def test_missing_and_impossible_paths_are_answers_not_errors(tmp_path: Path) -> None:
+    seen = world(tmp_path)
+    assert seen.read(str(tmp_path / "no"), 9) == Unreadable("missing")
+    assert seen.read("a\0b", 9) == Unreadable("denied")
+    assert seen.read("/" + "x" * 5000, 9) == Unreadable("denied")
+    assert seen.lstat("a\0b") is None
+    assert seen.listdir("a\0b") is None
+    assert seen.realpath("a\0b") == "a\0b"
+
+
+def test_kinds_are_told_apart_without_following(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"123")
+    (tmp_path / "file").chmod(0o640)
+    (tmp_path / "link").symlink_to("file")
+    os.mkfifo(tmp_path / "fifo")
+    seen = world(tmp_path)
+    assert seen.lstat(str(tmp_path / "file")) == Stat("file", 3, 0o640, os.getuid())
+    assert [seen.lstat(str(tmp_path / name)).kind for name in ("", "link", "fifo")] == ["dir", "link", "other"]  # type: ignore[union-attr]
+    assert seen.realpath(str(tmp_path / "link" / ".." / "link")) == os.path.realpath(tmp_path / "file")
+    assert seen.listdir(str(tmp_path)) == ("fifo", "file", "link")
+
+
+def test_a_folder_with_too_many_names_is_not_listed(tmp_path: Path) -> None:
+    for index in range(MAX_NAMES + 1):
+        os.close(os.open(f"{tmp_path}/{index}", os.O_CREAT))
+    assert world(tmp_path).listdir(str(tmp_path)) is None
+
+
+def test_the_environment_is_the_one_that_was_passed_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ONLY_OURS", "1")
+    seen = world(tmp_path, THEIRS="2", USER="sara")
+    assert (seen.env("ONLY_OURS"), seen.env("THEIRS"), seen.user) == (None, "2", "sara")
+    assert world(tmp_path).user
+    assert seen.platform == sys.platform
+
+
+def test_homes_hold_the_own_and_the_roots(tmp_path: Path) -> None:
+    homes = world(tmp_path).homes()
+    assert homes[0] == str(tmp_path)
+    assert "/" not in homes
+    assert len(set(homes)) == len(homes)
+
+
+def test_a_closed_world_opens_nothing(tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(b"1")
+    closed = ClosedWorld(str(tmp_path), {}, project=None, chrono_home="/none", user_home="/home/dev")
+    assert closed.read(str(tmp_path / "x"), 9) == Unreadable("denied")
+    assert closed.lstat(str(tmp_path / "x")) is None
+    assert closed.listdir(str(tmp_path)) is None
+    assert closed.realpath(f"{tmp_path}/a/../x") == f"{tmp_path}/x"
+    assert closed.homes() == ("/home/dev",)
