@@ -1,0 +1,69 @@
+"""Owns what a scan of the work tree found: the values that leave this room after a capture.
+
+Scanning itself is left to `store.scanning`, writing to `store.objects`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from chrono.ids import TreeId
+
+
+class Excluded(NamedTuple):
+    """A path that a savepoint does not hold.
+
+    `path` is absolute; `kind` is "git", "control", "chrono", "heavy", "ignored", "over-cap", "unreadable" or
+    "nested" (policy: Cover). "unreadable" also stands for sockets, FIFOs, devices and files that kept changing.
+    """
+
+    path: str
+    kind: str
+
+
+class Skip(NamedTuple):
+    """A path that could not be captured as it is.
+
+    `path` is relative to the project, "/"-separated. `reason` is "unreadable", "over-cap", "special", "unstable" or
+    "git". `kept`: the entry of the last savepoint stands in for it.
+    """
+
+    path: str
+    reason: str
+    kept: bool
+
+
+class Content(NamedTuple):
+    """What a savepoint holds: the tree, and the metadata blob (None: every mode is the usual one, nothing skipped)."""
+
+    tree: TreeId
+    meta: str | None
+
+
+class Capture(NamedTuple):
+    """The work tree as of a full scan; all its objects are on the disk.
+
+    `file_count` files and links are held, `changed_count` of them are new, changed or gone since the last savepoint.
+    `live` names SQLite databases that had a write-ahead log beside them.
+    """
+
+    tree: TreeId
+    meta: str | None
+    skips: tuple[Skip, ...]
+    excluded: tuple[Excluded, ...]
+    live: tuple[str, ...]
+    file_count: int
+    changed_count: int
+    full: bool
+
+    @property
+    def content(self) -> Content:
+        return Content(self.tree, self.meta)
+
+
+class Survey(NamedTuple):
+    """What a capture would leave out, found without writing anything."""
+
+    excluded: tuple[Excluded, ...]
+    skips: tuple[Skip, ...]
+    file_count: int
