@@ -64,6 +64,13 @@ class MachineWorld:
         self._reads[path] = answer
         return answer
 
+    def head(self, path: str, size_bytes: int) -> Read | Unreadable:
+        """The first `size_bytes` of a regular file, whatever its size: to tell a script from a compiled program."""
+        known = self._reads.get(path)
+        if isinstance(known, Read):
+            return Read(known.data[:size_bytes])
+        return read_head(path, size_bytes)
+
     def hashes(self) -> tuple[tuple[str, str], ...]:
         """(absolute path, SHA-256 hex) of every file read so far, in the order of reading."""
         return tuple(self._hashes.items())
@@ -100,6 +107,9 @@ class ClosedWorld(MachineWorld):
     def read(self, path: str, limit_bytes: int) -> Read | Unreadable:
         return Unreadable("denied")
 
+    def head(self, path: str, size_bytes: int) -> Read | Unreadable:
+        return Unreadable("denied")
+
     def lstat(self, path: str) -> Stat | None:
         return None
 
@@ -127,6 +137,18 @@ def read_file(path: str, limit_bytes: int, *, follow: bool = True) -> Read | Unr
 
     `follow` False also refuses a symbolic link in the file's place.
     """
+    answer = _take(path, limit_bytes + 1, follow=follow)
+    if isinstance(answer, Read) and len(answer.data) > limit_bytes:
+        return Unreadable("too large")
+    return answer
+
+
+def read_head(path: str, size_bytes: int) -> Read | Unreadable:
+    """The first `size_bytes` of a regular file. Never waits."""
+    return _take(path, size_bytes, follow=True)
+
+
+def _take(path: str, size_bytes: int, *, follow: bool) -> Read | Unreadable:
     flags = os.O_RDONLY
     for name in ("O_NONBLOCK", "O_CLOEXEC", "O_NOCTTY", *(() if follow else ("O_NOFOLLOW",))):
         flags |= getattr(os, name, 0)
@@ -138,18 +160,15 @@ def read_file(path: str, limit_bytes: int, *, follow: bool = True) -> Read | Unr
     except (OSError, ValueError) as error:
         return _unreadable(error)
     try:
-        opened = os.fstat(fd)
-        if not stat_bits.S_ISREG(opened.st_mode):
+        if not stat_bits.S_ISREG(os.fstat(fd).st_mode):
             return Unreadable("not a file")
-        if opened.st_size > limit_bytes:
-            return Unreadable("too large")
         data = bytearray()
-        while len(data) <= limit_bytes:
-            piece = os.read(fd, min(1 << 20, limit_bytes + 1 - len(data)))
+        while len(data) < size_bytes:
+            piece = os.read(fd, min(1 << 20, size_bytes - len(data)))
             if not piece:
-                return Read(bytes(data))
+                break
             data += piece
-        return Unreadable("too large")
+        return Read(bytes(data))
     except OSError as error:
         return _unreadable(error)
     finally:

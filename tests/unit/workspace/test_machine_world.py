@@ -43,6 +43,15 @@ def test_the_limit_holds_for_the_first_and_for_later_reads(tmp_path: Path) -> No
     assert seen.read(str(tmp_path / "x"), 4) == Unreadable("too large")
 
 
+def test_the_head_of_a_file_needs_no_limit_and_is_no_reading(tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(b"\x7fELF" + b"0" * 5_000_000)
+    seen = world(tmp_path)
+    assert seen.head(str(tmp_path / "x"), 4) == Read(b"\x7fELF")
+    assert seen.hashes() == ()
+    os.mkfifo(tmp_path / "fifo")
+    assert seen.head(str(tmp_path / "fifo"), 4) == Unreadable("not a file")
+
+
 def test_a_file_without_a_size_is_limited_too() -> None:
     if not Path("/proc/self/maps").exists():
         pytest.skip("no /proc here")
