@@ -1,0 +1,172 @@
+"""Owns what followers share: script text that was started, and one command as a follower sees it.
+
+What the program does with its arguments is left to `scripts`, `packages` and `make`.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import NamedTuple
+
+from chrono.scan.command import Command, Many, Pattern, Refusal, Word
+from chrono.scan.world import Read, World
+
+MAX_FILE_BYTES = 1_000_000
+
+
+class Started(NamedTuple):
+    """Text that a command hands to an interpreter.
+
+    - `language`: "sh", "bash", "zsh", "python", "javascript", "ruby", "perl", "php", "powershell" or "cmd".
+    - `via`: the command's own chain and one link more: `"scripts/x.sh"`, `"package.json:scripts.test"`,
+      `"Makefile:clean"`, `"python -c"`.
+    - `path`, `sha256`: the file it came from, absolute, and the hash of its bytes; None for text that is in the
+      command or that the command writes itself.
+    - `cwd`: absolute folder it runs in. `args`: what it sees as `"$@"` (without its own name).
+    - `env`: (name, value) of exported constants it sees.
+    """
+
+    text: str
+    language: str
+    via: tuple[str, ...]
+    path: str | None
+    sha256: str | None
+    cwd: str
+    args: tuple[Word, ...] = ()
+    env: tuple[tuple[str, str], ...] = ()
+
+
+class File(NamedTuple):
+    """A script's text; `sha256` is None where the same command line writes it."""
+
+    path: str
+    text: str
+    sha256: str | None
+
+
+class Scene(NamedTuple):
+    """One command, ready to be followed.
+
+    `program` is the name without folder and without `.exe`/`.cmd` ("" where unknown), `args` the arguments, `cwd` the
+    folder (the world's where the command's own is unknown: a script that is there is better read than missed).
+    """
+
+    command: Command
+    world: World
+    files: tuple[tuple[str, str], ...]
+    program: str
+    args: tuple[Word, ...]
+    cwd: str
+
+    @classmethod
+    def of(cls, command: Command, world: World, files: tuple[tuple[str, str], ...]) -> Scene:
+        cwd = command.cwd if isinstance(command.cwd, str) and command.cwd else world.cwd
+        return cls(command, world, files, program_name(command.argv[0]), command.argv[1:], cwd)
+
+    def within(self, program: str, args: tuple[Word, ...], cwd: str | None = None) -> Scene:
+        """The same command seen as another program (an inner one, or in another folder)."""
+        return self._replace(program=program, args=args, cwd=self.cwd if cwd is None else cwd)
+
+    def path(self, word: Word) -> str | None:
+        """The absolute path a constant argument names, else None."""
+        if not isinstance(word, str) or not word or "\0" in word:
+            return None
+        return os.path.normpath(os.path.join(self.cwd, word))
+
+    def exists(self, path: str) -> bool:
+        return any(path == written for written, _ in self.files) or self.world.lstat(path) is not None
+
+    def read(self, path: str) -> File | Refusal | None:
+        """The text of a file that would run: None if it is missing or compiled, a Refusal if it cannot be judged."""
+        path = os.path.normpath(path)
+        for written, text in reversed(self.files):
+            if written == path:
+                return File(path, text, None)
+        answer = self.world.read(path, MAX_FILE_BYTES)
+        if isinstance(answer, Read):
+            return (
+                None if is_compiled(answer.data) else File(path, as_text(answer.data), _sha256(answer.data))
+            )
+        if answer.reason == "missing":
+            return None
+        if answer.reason == "too large" and is_compiled(self._head(path)):
+            return None
+        why = {
+            "too large": f"is larger than {MAX_FILE_BYTES // 1_000_000} MB",
+            "not a file": "is not a regular file",
+            "denied": "cannot be read",
+        }.get(answer.reason, answer.reason)
+        return Refusal("file", f"{self.shown(path)} would run but {why}", self.command.span)
+
+    def _head(self, path: str) -> bytes:
+        answer = self.world.head(path, 256)
+        return answer.data if isinstance(answer, Read) else b""
+
+    def shown(self, path: str) -> str:
+        """A path as people write it: relative to the folder, or to the project, where it lies below."""
+        for root in (self.cwd, self.world.project or self.world.cwd, self.world.cwd):
+            if root != "/" and path.startswith(root + "/"):
+                return path[len(root) + 1 :]
+        return path
+
+    def start(
+        self,
+        text: str,
+        language: str,
+        link: str,
+        *,
+        file: File | None = None,
+        args: tuple[Word, ...] = (),
+        cwd: str | None = None,
+        env: tuple[tuple[str, str], ...] = (),
+    ) -> Started:
+        return Started(
+            text,
+            language,
+            (*self.command.via, link),
+            file.path if file else None,
+            file.sha256 if file else None,
+            self.cwd if cwd is None else cwd,
+            args,
+            (*self.command.env, *((n, v) for n, v in self.command.assigns if isinstance(v, str)), *env),
+        )
+
+
+def program_name(word: Word) -> str:
+    """The last component of the program's path, also of a path that is known only at its end."""
+    if isinstance(word, Many):
+        return ""
+    if isinstance(word, Pattern):
+        last = word.pieces[-1] if word.pieces else None
+        if last is None or "/" not in last:
+            return ""
+        word = last
+    name = word.rsplit("/", 1)[-1].rsplit("\\", 1)[-1]
+    stem, dot, ending = name.rpartition(".")
+    return stem if dot and ending.lower() in ("exe", "com") else name
+
+
+def is_compiled(data: bytes) -> bool:
+    """True of machine code and of other files that no interpreter reads as text."""
+    if data[:4] in (
+        b"\x7fELF",
+        b"\xfe\xed\xfa\xce",
+        b"\xfe\xed\xfa\xcf",
+        b"\xcf\xfa\xed\xfe",
+        b"\xca\xfe\xba\xbe",
+    ):
+        return True
+    return data[:2] == b"MZ" or data[:4] == b"\0asm"
+
+
+def as_text(data: bytes) -> str:
+    """Bytes of a script as text: UTF-16 where a byte order mark says so, else UTF-8 with surrogate escapes."""
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return data.decode("utf-16", "replace")
+    return data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape")
+
+
+def _sha256(data: bytes) -> str:
+    import hashlib
+
+    return hashlib.sha256(data).hexdigest()

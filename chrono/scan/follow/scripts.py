@@ -1,0 +1,488 @@
+"""Owns which text an interpreter's command line names: a script file, code after -c or -e, a module, standard input.
+
+`sh -c` is left to the shell evaluator, package managers to `packages`; what the text does to `scan.code`.
+"""
+
+from __future__ import annotations
+
+import os
+
+from chrono.scan.command import Refusal, Word
+from chrono.scan.follow.scene import File, Scene, Started, program_name
+
+SHELLS = {
+    "sh": "sh", "dash": "sh", "ash": "sh", "posh": "sh", "bash": "bash", "rbash": "bash", "ksh": "bash",
+    "ksh93": "bash", "mksh": "bash", "zsh": "zsh",
+}  # fmt: skip
+NODE_LIKE = frozenset(
+    ("node", "nodejs", "tsx", "ts-node", "ts-node-esm", "esno", "babel-node", "nodemon", "iojs")
+)
+ENDINGS = {
+    "sh": "sh", "bash": "bash", "zsh": "zsh", "ksh": "bash", "command": "sh", "py": "python", "pyw": "python",
+    "js": "javascript", "mjs": "javascript", "cjs": "javascript", "ts": "javascript", "mts": "javascript",
+    "cts": "javascript", "jsx": "javascript", "tsx": "javascript", "rb": "ruby", "pl": "perl", "php": "php",
+    "ps1": "powershell", "cmd": "cmd", "bat": "cmd",
+}  # fmt: skip
+SYSTEM_FOLDERS = (
+    "/usr/bin/",
+    "/bin/",
+    "/usr/local/bin/",
+    "/opt/homebrew/bin/",
+    "/usr/sbin/",
+    "/sbin/",
+    "/snap/bin/",
+)
+
+Answers = list[Started | Refusal]
+
+
+def from_interpreter(scene: Scene) -> Answers:
+    """What an interpreter, or a script run by its own path, starts."""
+    word = scene.command.argv[0]
+    if isinstance(word, str) and _names_a_path(word) and scene.args == scene.command.argv[1:]:
+        path = scene.path(
+            word.replace("\\", "/") if "\\" in word and scene.world.platform == "win32" else word
+        )
+        own = _run_directly(scene, path) if path else []
+        if own:
+            return own
+    language = language_of_program(scene.program)
+    if language in ("sh", "bash", "zsh"):
+        return _from_shell(scene, language)
+    reader = {
+        "python": _from_python,
+        "javascript": _from_javascript,
+        "ruby": _from_ruby,
+        "perl": _from_perl,
+        "php": _from_php,
+        "powershell": _from_powershell,
+        "cmd": _from_cmd,
+    }.get(language or "")
+    return reader(scene) if reader else []
+
+
+def _names_a_path(word: str) -> bool:
+    return ("/" in word or "\\" in word) and not word.startswith(SYSTEM_FOLDERS)
+
+
+def language_of_program(name: str) -> str | None:
+    """The language that a program of this name interprets, versions included (`python3.12`), else None."""
+    if name in SHELLS:
+        return SHELLS[name]
+    if name in NODE_LIKE or name in ("deno", "bun", "bunx"):
+        return "javascript"
+    stem = name.rstrip("0123456789.-")
+    if stem in ("python", "pypy", "pythonw", "ipython", "jython", "micropython") or name == "py":
+        return "python"
+    if stem in ("ruby", "jruby", "truffleruby"):
+        return "ruby"
+    if stem in ("perl", "php"):
+        return stem
+    return {"pwsh": "powershell", "powershell": "powershell", "cmd": "cmd"}.get(name.lower())
+
+
+def language_of_file(file: File, otherwise: str | None = "sh") -> str | None:
+    """The language of a file that is run by its path: its first line, else its ending, else `otherwise`."""
+    return language_of_first_line(file.text) or ENDINGS.get(_ending(file.path)) or otherwise
+
+
+def language_of_first_line(text: str) -> str | None:
+    """The language a `#!` line names, through `env`, `env -S` and assignments; "" for a program we do not read."""
+    if not text.startswith("#!"):
+        return None
+    words = text[2:].split("\n", 1)[0].split()
+    if words and program_name(words[0]) == "env":
+        words = words[1:]
+        while words and (words[0].startswith("-") or "=" in words[0]):
+            # `-u NAME` is the only option here that takes a word of its own; `-S` may touch its text.
+            skip = 2 if words[0] in ("-u", "--unset", "-C", "--chdir") else 1
+            words = (
+                [words[0][2:], *words[1:]]
+                if words[0].startswith("-S") and len(words[0]) > 2
+                else words[skip:]
+            )
+    if not words:
+        return None
+    name = program_name(words[0])
+    if name in ("uv", "pipx"):
+        return "python"
+    return language_of_program(name) or ""
+
+
+def _ending(path: str) -> str:
+    return os.path.basename(path).rpartition(".")[2].lower() if "." in os.path.basename(path) else ""
+
+
+def _run_directly(scene: Scene, path: str) -> Answers:
+    file = scene.read(path)
+    if isinstance(file, Refusal):
+        # A folder or a device cannot be started by its path: only what would run is refused.
+        return [] if "regular file" in file.why else [file]
+    if file is None:
+        return []
+    language = language_of_file(file)
+    return (
+        [scene.start(file.text, language, scene.shown(path), file=file, args=scene.args)] if language else []
+    )
+
+
+def run_file(
+    scene: Scene, word: Word, language: str, args: tuple[Word, ...], endings: tuple[str, ...] = ()
+) -> Answers:
+    """The script file that `word` names, in `language`; `endings` are tried where the name alone is missing."""
+    path = scene.path(word)
+    if path is None:
+        return []
+    for candidate in (path, *(path + ending for ending in endings)):
+        file = scene.read(candidate)
+        if isinstance(file, Refusal) and "regular file" in file.why:
+            inner = _entry_of_folder(scene, candidate, language)
+            if inner is not None:
+                file = inner
+        if isinstance(file, Refusal):
+            return [file]
+        if file is not None:
+            return [scene.start(file.text, language, scene.shown(file.path), file=file, args=args)]
+    return []
+
+
+def _entry_of_folder(scene: Scene, folder: str, language: str) -> File | None:
+    names = {"python": ("__main__.py",), "javascript": ("index.js", "index.mjs", "index.cjs", "index.ts")}
+    for name in names.get(language, ()):
+        file = scene.read(os.path.join(folder, name))
+        if isinstance(file, File):
+            return file
+    return None
+
+
+def _inline(scene: Scene, code: Word, language: str, link: str, args: tuple[Word, ...]) -> Answers:
+    return [scene.start(code, language, link, args=args)] if isinstance(code, str) else []
+
+
+def _from_stdin(scene: Scene, language: str, args: tuple[Word, ...]) -> Answers:
+    """Text on standard input, or the file that it is redirected from."""
+    for redirect in reversed(scene.command.redirects):
+        if redirect.op == "<" and redirect.fd in (None, 0):
+            answers = run_file(scene, redirect.target, language, args)
+            return [
+                a._replace(via=(*a.via[:-1], f"{scene.program} < {a.via[-1]}"))
+                if isinstance(a, Started)
+                else a
+                for a in answers
+            ]
+        if redirect.op in ("<<<", "<<") and isinstance(redirect.target, str):
+            return [scene.start(redirect.target, language, f"{scene.program} {redirect.op}", args=args)]
+    if isinstance(scene.command.stdin, str):
+        return [scene.start(scene.command.stdin, language, f"| {scene.program}", args=args)]
+    return []
+
+
+class _Options:
+    """Walks the options in front of the first operand. Unknown words end the walk where they stand."""
+
+    def __init__(self, args: tuple[Word, ...], with_value: frozenset[str]) -> None:
+        self.args = args
+        self.at = 0
+        self.with_value = with_value
+
+    def next(self) -> str | None:
+        """The next option word, or None at the first operand."""
+        if self.at >= len(self.args):
+            return None
+        word = self.args[self.at]
+        if not isinstance(word, str) or len(word) < 2 or word[0] not in "-+":
+            return None
+        self.at += 1
+        if word == "--":
+            return None
+        if word in self.with_value:
+            self.at += 1
+        return word
+
+    def take(self) -> Word | None:
+        """The word after the option that was just returned."""
+        if self.at >= len(self.args):
+            return None
+        self.at += 1
+        return self.args[self.at - 1]
+
+    def rest(self) -> tuple[Word, ...]:
+        return self.args[self.at :]
+
+
+def _from_shell(scene: Scene, language: str) -> Answers:
+    options = _Options(scene.args, frozenset(("-o", "+o", "-O", "+O")))
+    answers: Answers = []
+    from_stdin = False
+    while (word := options.next()) is not None:
+        if word in ("--rcfile", "--init-file"):
+            answers += run_file(scene, options.take() or "", language, ())
+        elif not word.startswith("--"):
+            if "c" in word and word[0] == "-":
+                return answers
+            from_stdin = from_stdin or "s" in word
+    rest = options.rest()
+    if from_stdin or not rest or rest[0] == "-":
+        return answers + _from_stdin(scene, language, rest)
+    if rest[0] in ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"):
+        return answers + _from_stdin(scene, language, rest[1:])
+    return answers + run_file(scene, rest[0], language, rest[1:])
+
+
+def _from_python(scene: Scene) -> Answers:
+    options = _Options(scene.args, frozenset(("-W", "-X", "-Q", "--check-hash-based-pycs")))
+    while (word := options.next()) is not None:
+        if word[0] != "-" or word.startswith("--") or word[:2] in ("-W", "-X", "-Q"):
+            continue
+        for place, letter in enumerate(word[1:], 1):
+            if letter in "cm":
+                value = word[place + 1 :] or options.take() or ""
+                if letter == "c":
+                    return _inline(scene, value, "python", f"{scene.program} -c", options.rest())
+                return _module(scene, value, options.rest())
+            if letter in "WXQ":
+                break
+    rest = options.rest()
+    if not rest or rest[0] in ("-", "/dev/stdin"):
+        return _from_stdin(scene, "python", rest[1:])
+    return run_file(scene, rest[0], "python", rest[1:])
+
+
+def _module(scene: Scene, name: Word, args: tuple[Word, ...]) -> Answers:
+    if not isinstance(name, str) or not all(part.isidentifier() for part in name.split(".")):
+        return []
+    if name in (
+        "pdb",
+        "cProfile",
+        "profile",
+        "trace",
+        "coverage",
+        "runpy",
+        "debugpy",
+        "timeit",
+        "ipdb",
+        "kernprof",
+    ):
+        return _run_by_module(scene, name, args)
+    base = name.replace(".", "/")
+    for root in (scene.cwd, os.path.join(scene.cwd, "src"), *_python_path(scene)):
+        for ending in (".py", "/__main__.py"):
+            file = scene.read(os.path.join(root, base + ending))
+            if isinstance(file, Refusal) and "regular file" in file.why:
+                continue
+            if isinstance(file, Refusal):
+                return [file]
+            if file is not None:
+                link = f"{scene.program} -m {name}"
+                return [
+                    scene.start(
+                        file.text, "python", f"{link}: {scene.shown(file.path)}", file=file, args=args
+                    )
+                ]
+    return []
+
+
+def _python_path(scene: Scene) -> list[str]:
+    value: Word | None = scene.world.env("PYTHONPATH")
+    for name, assigned in (*scene.command.env, *scene.command.assigns):
+        value = assigned if name == "PYTHONPATH" else value
+    parts = value.split(":")[:8] if isinstance(value, str) else []
+    return [os.path.normpath(os.path.join(scene.cwd, part)) for part in parts if part]
+
+
+def _run_by_module(scene: Scene, name: str, args: tuple[Word, ...]) -> Answers:
+    """Modules that run a script named in their own arguments (`python -m pdb x.py`); timeit takes code."""
+    if name == "timeit":
+        return [
+            s for code in args if isinstance(code, str) for s in _inline(scene, code, "python", "timeit", ())
+        ]
+    for at, word in enumerate(args):
+        if word == "-m" and at + 1 < len(args):
+            return _module(scene, args[at + 1], args[at + 2 :])
+        if isinstance(word, str) and word.endswith(".py"):
+            return run_file(scene, word, "python", args[at + 1 :])
+    return []
+
+
+_NODE_VALUES = frozenset(
+    ("-C", "--conditions", "--env-file", "--loader", "--experimental-loader", "--title", "--inspect-port",
+     "--project", "-P", "--tsconfig", "--watch-path", "--exec", "--ext", "-O", "--compiler-options"),
+)  # fmt: skip
+_SCRIPT_ENDINGS = (".js", ".mjs", ".cjs", ".ts")
+
+
+def _from_javascript(scene: Scene) -> Answers:
+    if scene.program in ("deno", "bun", "bunx"):
+        return _from_deno(scene) if scene.program == "deno" else _from_bun(scene)
+    options = _Options(scene.args, _NODE_VALUES)
+    answers: Answers = []
+    code: Word | None = None
+    while (word := options.next()) is not None:
+        name, equals, value = word.partition("=")
+        if name in ("-e", "--eval", "-p", "--print", "-pe", "-ep"):
+            code = value if equals else options.take()
+        elif name in ("-r", "--require", "--import"):
+            answers += run_file(
+                scene, value if equals else options.take() or "", "javascript", (), _SCRIPT_ENDINGS
+            )
+    rest = options.rest()
+    if code is not None:
+        return answers + _inline(scene, code, "javascript", f"{scene.program} -e", rest)
+    if (
+        rest
+        and rest[0] in ("inspect", "watch")
+        and scene.path(rest[0])
+        and not scene.exists(scene.path(rest[0]) or "")
+    ):
+        rest = rest[1:]
+    if not rest or rest[0] in ("-", "/dev/stdin"):
+        return answers + _from_stdin(scene, "javascript", rest[1:])
+    return answers + run_file(scene, rest[0], "javascript", rest[1:], _SCRIPT_ENDINGS)
+
+
+def _from_deno(scene: Scene) -> Answers:
+    verb, rest = _verb(scene.args)
+    if verb == "eval":
+        return [s for code in rest[:1] for s in _inline(scene, code, "javascript", "deno eval", ())]
+    if verb in ("run", "serve", "test", "bench") or _ending(verb) in ENDINGS:
+        operands = rest if verb in ("run", "serve", "test", "bench") else scene.args
+        values = frozenset(
+            ("-c", "--config", "--import-map", "--lock", "--cert", "--location", "--seed", "--port")
+        )
+        options = _Options(operands, values)
+        while options.next() is not None:
+            pass
+        left = options.rest()
+        if left and left[0] == "-":
+            return _from_stdin(scene, "javascript", left[1:])
+        return run_file(scene, left[0], "javascript", left[1:]) if left else []
+    return []
+
+
+def _from_bun(scene: Scene) -> Answers:
+    options = _Options(scene.args, frozenset(("--cwd", "-c", "--config", "--env-file", "--port")))
+    while (word := options.next()) is not None:
+        if word in ("-e", "--eval", "-p", "--print"):
+            return _inline(scene, options.take() or "", "javascript", f"bun {word}", options.rest())
+    rest = options.rest()
+    if rest and rest[0] == "run":
+        options = _Options(rest[1:], frozenset(("--cwd",)))
+        while options.next() is not None:
+            pass
+        rest = options.rest()
+        if rest and rest[0] == "-":
+            return _from_stdin(scene, "javascript", rest[1:])
+    if not rest or not isinstance(rest[0], str) or not ("/" in rest[0] or _ending(rest[0]) in ENDINGS):
+        return []
+    language = ENDINGS.get(_ending(rest[0]), "javascript")
+    return run_file(scene, rest[0], language, rest[1:], _SCRIPT_ENDINGS)
+
+
+def _verb(args: tuple[Word, ...]) -> tuple[str, tuple[Word, ...]]:
+    for at, word in enumerate(args):
+        if isinstance(word, str) and not word.startswith("-"):
+            return word, args[at + 1 :]
+    return "", ()
+
+
+def _from_ruby(scene: Scene) -> Answers:
+    return _from_cluster(scene, "ruby", code_letters="e", takes_value="rICEFTKW0xXi", separate="rICE")
+
+
+def _from_perl(scene: Scene) -> Answers:
+    return _from_cluster(scene, "perl", code_letters="eE", takes_value="IMmxiFlCDd0", separate="I")
+
+
+def _from_cluster(
+    scene: Scene, language: str, *, code_letters: str, takes_value: str, separate: str
+) -> Answers:
+    """Perl's and Ruby's options: letters in a cluster, of which some take the rest of the word (`-i.bak`, `-0777`)."""
+    options = _Options(scene.args, frozenset())
+    code: list[Word] = []
+    answers: Answers = []
+    cwd: str | None = None
+    while (word := options.next()) is not None:
+        if word.startswith("--") or word[0] == "+":
+            continue
+        place = 1
+        while place < len(word):
+            letter = word[place]
+            rest = word[place + 1 :]
+            place += 1
+            if letter in code_letters:
+                code.append(rest or options.take() or "")
+                break
+            if letter in "0l":
+                while place < len(word) and word[place] in "01234567":
+                    place += 1
+                continue
+            if letter in takes_value:
+                value = rest or (options.take() if letter in separate else "") or ""
+                if letter == "C" and language == "ruby":
+                    cwd = scene.path(value)
+                elif letter == "r" and isinstance(value, str) and value.startswith((".", "/")):
+                    answers += run_file(scene, value, language, (), (".rb",))
+                break
+    if cwd is not None:
+        scene = scene.within(scene.program, scene.args, cwd)
+    left = options.rest()
+    if code:
+        text = "\n".join(c for c in code if isinstance(c, str))
+        return answers + _inline(scene, text, language, f"{scene.program} -e", left)
+    if not left or left[0] in ("-", "/dev/stdin"):
+        return answers + _from_stdin(scene, language, left[1:])
+    return answers + run_file(scene, left[0], language, left[1:])
+
+
+def _from_php(scene: Scene) -> Answers:
+    options = _Options(scene.args, frozenset(("-d", "-c", "-z", "-t", "-S", "--define", "--php-ini")))
+    while (word := options.next()) is not None:
+        name, equals, value = word.partition("=")
+        if name in ("-r", "--run", "-B", "-R", "-E", "--process-code", "--process-begin", "--process-end"):
+            code = value if equals else options.take() or ""
+            text = f"<?php {code}" if isinstance(code, str) else code
+            return _inline(scene, text, "php", "php -r", options.rest())
+        if name.startswith("-r") and not name.startswith("--") and len(name) > 2:
+            return _inline(scene, f"<?php {word[2:]}", "php", "php -r", options.rest())
+        if name in ("-f", "--file", "-F", "--process-file"):
+            return run_file(scene, value if equals else options.take() or "", "php", options.rest())
+    rest = options.rest()
+    if not rest or rest[0] in ("-", "/dev/stdin"):
+        return _from_stdin(scene, "php", rest[1:])
+    return run_file(scene, rest[0], "php", rest[1:])
+
+
+def _from_powershell(scene: Scene) -> Answers:
+    for at, word in enumerate(scene.args):
+        if not isinstance(word, str):
+            return []
+        option = word.lower().replace("/", "-", 1) if word.startswith("/") else word.lower()
+        if len(option) >= 2 and option[0] == "-" and "-file".startswith(option):
+            return (
+                run_file(scene, _slashes(scene.args[at + 1]), "powershell", scene.args[at + 2 :])
+                if (at + 1 < len(scene.args))
+                else []
+            )
+        if (
+            option[0:1] == "-"
+            and len(option) >= 2
+            and ("-command".startswith(option) or "-encodedcommand".startswith(option))
+        ):
+            return []
+        if option[0:1] != "-" and _ending(option) == "ps1":
+            return run_file(scene, _slashes(word), "powershell", scene.args[at + 1 :])
+    return _from_stdin(scene, "powershell", ())
+
+
+def _from_cmd(scene: Scene) -> Answers:
+    for at, word in enumerate(scene.args):
+        if isinstance(word, str) and word.lower() in ("/c", "/k", "/r") and at + 1 < len(scene.args):
+            script = scene.args[at + 1]
+            if isinstance(script, str) and _ending(script) in ("cmd", "bat"):
+                return run_file(scene, _slashes(script), "cmd", scene.args[at + 2 :])
+            return []
+    return []
+
+
+def _slashes(word: Word) -> Word:
+    return word.replace("\\", "/") if isinstance(word, str) else word

@@ -1,0 +1,41 @@
+"""Owns the question what one command starts, and how deep it may be asked.
+
+Which file an interpreter's arguments name is left to `scripts`, package managers to `packages`, make and just to
+`make` and `justfile`; evaluating the text is left to the scanner.
+"""
+
+from __future__ import annotations
+
+from chrono.scan.command import Command, Refusal
+from chrono.scan.follow.scene import Scene, Started
+from chrono.scan.world import World
+
+__all__ = ["MAX_DEPTH", "Started", "started"]
+
+MAX_DEPTH = 4
+
+
+def started(
+    command: Command, world: World, *, depth: int, files: tuple[tuple[str, str], ...] = ()
+) -> tuple[Started | Refusal, ...]:
+    """What `command` starts that can be read: script files, inline code, package scripts, make and just recipes.
+
+    `depth` counts the scripts that already lie around this command; below MAX_DEPTH nothing is followed and anything
+    that would be is a Refusal "limit". `files` are (absolute path, text) that the same command line has written;
+    they count before the disk, the last one first. A file that is missing, or compiled, is no answer at all. Never
+    raises. specs: scanner section 4.
+    """
+    from chrono.scan.follow.make import from_make
+    from chrono.scan.follow.packages import from_package_manager
+    from chrono.scan.follow.scripts import from_interpreter
+
+    try:
+        scene = Scene.of(command, world, files)
+        answers: list[Started | Refusal] = []
+        for source in (from_interpreter, from_package_manager, from_make):
+            answers.extend(source(scene))
+    except RecursionError:
+        return (Refusal("limit", "what it starts is nested too deeply", command.span),)
+    if depth >= MAX_DEPTH and answers:
+        return (Refusal("limit", f"scripts start scripts more than {MAX_DEPTH} deep", command.span),)
+    return tuple(answers)
