@@ -1,0 +1,152 @@
+"""Owns the house rules that no other linter knows: names, first lines, who prints, who reads the environment.
+
+Layers and doors are left to import-linter, style to ruff, types to mypy. Usage: check_layout.py [ROOT]
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+FORBIDDEN_NAMES = {"util", "utils", "common", "helper", "helpers", "misc", "manager", "models"}
+
+# Rooms and modules of chrono/ that may print; everything else returns values (design: who prints).
+PRINTERS = ("chrono/cli/render.py", "chrono/guard/boot.py", "chrono/mcp/", "chrono/run/prompts.py")
+
+# Modules that may read the environment or the home folder.
+READERS = (
+    "chrono/__main__.py",
+    "chrono/workspace/config.py",
+    "chrono/guard/boot.py",
+    "chrono/audit/keys.py",
+    "chrono/record/settings.py",
+    "chrono/server/settings.py",
+    "chrono/cli/render.py",
+)
+
+# A test folder under tests/unit mirrors chrono/; these test modules are about the project itself.
+PROJECT_TESTS = {"tests/unit/test_contracts.py", "tests/unit/test_check_layout.py", "tests/unit/test_imports.py"}
+
+MAX_LINES = 700
+FACADES = {"chrono/__init__.py", "chrono/record/__init__.py"}
+
+
+def problems(root: Path) -> Iterator[str]:
+    """Every broken rule as `path:line: what`."""
+    for path in sorted((root / "chrono").rglob("*.py")):
+        name = path.relative_to(root).as_posix()
+        text = path.read_text(encoding="utf-8")
+        tree = ast.parse(text)
+        yield from _names(name)
+        yield from _first_line(name, tree)
+        yield from _size(name, text)
+        yield from _door_signs(name, tree)
+        for node in ast.walk(tree):
+            yield from _prints(name, node)
+            yield from _reads_environment(name, node)
+            yield from _dangerous(name, node)
+    yield from _mirrors(root)
+    yield from _rules_are_data(root)
+
+
+def _names(name: str) -> Iterator[str]:
+    for part in name.removesuffix(".py").split("/"):
+        if part in FORBIDDEN_NAMES:
+            yield f"{name}:1: '{part}' says nothing about what it owns; take a word from the glossary"
+
+
+def _first_line(name: str, tree: ast.Module) -> Iterator[str]:
+    if not (ast.get_docstring(tree) or "").strip():
+        yield f"{name}:1: the first line must say what the file owns"
+
+
+def _size(name: str, text: str) -> Iterator[str]:
+    lines = text.count("\n")
+    if lines > MAX_LINES:
+        yield f"{name}:1: {lines} lines; there are two things inside"
+
+
+def _door_signs(name: str, tree: ast.Module) -> Iterator[str]:
+    if name.endswith("/__init__.py") and name not in FACADES and len(tree.body) > 1:
+        yield f"{name}:{tree.body[1].lineno}: an __init__.py is a door sign: its docstring only"
+
+
+def _prints(name: str, node: ast.AST) -> Iterator[str]:
+    if name.startswith(PRINTERS):
+        return
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("print", "input"):
+        yield f"{name}:{node.lineno}: {node.func.id}() belongs to cli.render"
+    if (
+        isinstance(node, ast.Attribute)
+        and _dotted(node) in ("sys.stdout", "sys.stderr")
+        and name != "chrono/cli/main.py"
+    ):
+        yield f"{name}:{node.lineno}: {_dotted(node)} belongs to cli.render"
+
+
+def _reads_environment(name: str, node: ast.AST) -> Iterator[str]:
+    if name.startswith(READERS):
+        return
+    if isinstance(node, ast.Attribute) and _dotted(node) in (
+        "os.environ",
+        "os.environb",
+        "os.getenv",
+        "os.path.expanduser",
+        "Path.home",
+    ):
+        yield f"{name}:{node.lineno}: {_dotted(node)} is read in workspace.config and handed on"
+
+
+def _dangerous(name: str, node: ast.AST) -> Iterator[str]:
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        modules = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module or ""]
+        for module in modules:
+            if module.split(".")[0] in ("pickle", "shelve", "dill"):
+                yield f"{name}:{node.lineno}: {module} runs what it reads"
+    if (
+        isinstance(node, ast.keyword)
+        and node.arg == "shell"
+        and isinstance(node.value, ast.Constant)
+        and node.value.value
+    ):
+        yield f"{name}:{node.value.lineno}: shell=True"
+
+
+def _mirrors(root: Path) -> Iterator[str]:
+    unit = root / "tests" / "unit"
+    for path in sorted(unit.rglob("test_*.py")):
+        name = path.relative_to(root).as_posix()
+        if name in PROJECT_TESTS:
+            continue
+        folder = root / "chrono" / path.relative_to(unit).parent
+        if not folder.is_dir():
+            yield f"{name}:1: tests/unit mirrors chrono/, and {folder.relative_to(root).as_posix()}/ does not exist"
+
+
+def _rules_are_data(root: Path) -> Iterator[str]:
+    for path in sorted((root / "rules").rglob("*.py")):
+        yield f"{path.relative_to(root).as_posix()}:1: rule packs are data; nothing under rules/ is imported"
+
+
+def _dotted(node: ast.expr) -> str:
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    if isinstance(node, ast.Name):
+        parts.append(node.id)
+    return ".".join(reversed(parts))
+
+
+def main() -> int:
+    root = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parent.parent
+    found = list(problems(root))
+    for line in found:
+        print(line)
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
