@@ -1,0 +1,46 @@
+"""Owns the comparison of a log with its witness: what is a loss, what a rewrite, what only a crash. Pure."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from chrono.audit.witness import State
+
+
+class Mismatch(NamedTuple):
+    """`code`: "witness-missing", "truncated" or "forked"; `text` for people."""
+
+    code: str
+    text: str
+
+
+class Compared(NamedTuple):
+    mismatch: Mismatch | None
+    warnings: tuple[str, ...] = ()
+
+
+def compare(state: State, size: int, leaf_at_mark: str | None, *, boot_id: str = "") -> Compared:
+    """A log of `size` records against the witness; `leaf_at_mark` is its leaf hash (hex) at the witness's mark.
+
+    specs: audit section 4, "What the witness proves". `boot_id` is this boot's, "" where unknown.
+    """
+    mark = state.mark
+    if mark is None:
+        if size == 0:
+            return Compared(None)
+        return Compared(Mismatch("witness-missing", f"the witness of this log is gone; the log has {size} records"))
+    if size < state.acknowledged:
+        lost = state.acknowledged - size
+        return Compared(
+            Mismatch("truncated", f"truncated: {lost} acknowledged records are missing, the log ends at {size}")
+        )
+    if size < mark.size:
+        lost = mark.size - size
+        if boot_id and mark.boot_id != boot_id and mark.boot_id != "-":
+            return Compared(None, (f"{lost} unacknowledged records were lost when the machine went down",))
+        return Compared(Mismatch("truncated", f"truncated: {lost} records that the witness saw are missing"))
+    if leaf_at_mark != mark.leaf:
+        return Compared(Mismatch("forked", f"record {mark.size - 1} is not the one that the witness saw"))
+    if size > mark.size:
+        return Compared(None, (f"{size - mark.size} records were written but not witnessed; adopted",))
+    return Compared(None)

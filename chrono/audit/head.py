@@ -1,0 +1,87 @@
+"""Owns the head file: where the log ends, in two slots written in place. A cache: believed only after checks.
+
+What it must agree with is checked by `audit.log` and `audit.verify`.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import zlib
+from typing import NamedTuple
+
+from chrono.audit.merkle import CompactRange
+from chrono.canonical import Json, NotCanonical, canonical_bytes, parse
+
+SLOT_BYTES = 4096
+_PREFIX = struct.Struct(">II")  # length, CRC-32 of the payload
+FORMAT = 2
+
+
+class Head(NamedTuple):
+    """The end of a log: `offset` bytes hold `size` records, the last with leaf hash `leaf` (hex, "" when empty)."""
+
+    log: str
+    size: int
+    offset: int
+    leaf: str
+    hashes: tuple[bytes, ...]
+    note: str
+
+    @property
+    def range(self) -> CompactRange:
+        return CompactRange(self.size, self.hashes)
+
+
+def write(fd: int, head: Head) -> None:
+    """Writes `head` into the slot of its size's last bit, one `pwrite`. Not synced: it is a cache."""
+    value: dict[str, Json] = {
+        "fmt": FORMAT,
+        "hashes": [part.hex() for part in head.hashes],
+        "last": head.leaf,
+        "log": head.log,
+        "note": head.note,
+        "off": head.offset,
+        "size": head.size,
+    }
+    payload = canonical_bytes(value)
+    slot = _PREFIX.pack(len(payload), zlib.crc32(payload)) + payload
+    if len(slot) > SLOT_BYTES:
+        raise ValueError(f"a head of {len(slot)} bytes does not fit its slot")
+    os.pwrite(fd, slot.ljust(SLOT_BYTES, b"\0"), (head.size & 1) * SLOT_BYTES)
+
+
+def read(fd: int) -> Head | None:
+    """The slot with the larger size, None where neither holds a whole head (an empty slot is a hole)."""
+    data = os.pread(fd, 2 * SLOT_BYTES + 1, 0)
+    if len(data) > 2 * SLOT_BYTES:
+        return None
+    heads = [_slot(data[start : start + SLOT_BYTES]) for start in (0, SLOT_BYTES)]
+    return max((head for head in heads if head is not None), key=lambda head: head.size, default=None)
+
+
+def _slot(data: bytes) -> Head | None:
+    if len(data) < _PREFIX.size:
+        return None
+    length, crc = _PREFIX.unpack_from(data)
+    payload = data[_PREFIX.size : _PREFIX.size + length]
+    if length == 0 or len(payload) != length or zlib.crc32(payload) != crc:
+        return None
+    try:
+        value = parse(payload)
+    except NotCanonical:
+        return None
+    if not isinstance(value, dict):
+        return None
+    size, offset, hashes = value.get("size"), value.get("off"), value.get("hashes")
+    log, leaf, note = value.get("log"), value.get("last"), value.get("note")
+    if not (isinstance(size, int) and isinstance(offset, int) and isinstance(hashes, list)):
+        return None
+    if not (isinstance(log, str) and isinstance(leaf, str) and isinstance(note, str)) or size < 0 or offset < 0:
+        return None
+    try:
+        parts = tuple(bytes.fromhex(part) for part in hashes if isinstance(part, str))
+        CompactRange(size, parts)
+    except ValueError:
+        return None
+    return Head(log, size, offset, leaf, parts, note)

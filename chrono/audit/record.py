@@ -1,0 +1,259 @@
+"""Owns the record line: its values, its one encoding, its signature, its strict reading (audit format v2).
+
+Appending is left to `audit.log`, judging a whole log to `audit.verify`.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from typing import NamedTuple
+
+from chrono.canonical import Json, NotCanonical, canonical_bytes, parse, recordable, sha256_hex
+from chrono.signing import PublicKey, Signer
+
+FORMAT = 2
+MAX_LINE_BYTES = 64 * 1024
+NO_PREV = "0" * 64
+SIGNED_PREFIX = b"chrono-audit-record/v2\n"
+MAX_TEXT = 8 * 1024
+"""Longest free text of one member, in characters; what is longer keeps its head and its digest."""
+
+KINDS = frozenset(
+    """genesis key.add command file savepoint restore merge branch prune decision approval policy.changed
+    policy.pinned session.start session.end scan run.start run.end checkout undo redo guard.install guard.uninstall
+    team.change policy.trusted git.commit alarm.denied_but_ran alarm.script_changed remote.push remote.fetch
+    budget.halt db.add db.remove db.snapshot db.restore key.rotate key.revoke witness.reset audit.discontinuity
+    audit.recovered audit.dropped audit.export audit.read heartbeat segment.open segment.close""".split()
+)
+"""The closed list of `ev`; a new kind is a change of the format."""
+
+_KEYS = frozenset(("act", "anchor", "at", "by", "ev", "fmt", "kid", "log", "n", "prev", "sig"))
+_AT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
+_HEX32 = re.compile(r"[0-9a-f]{32}")
+_HEX64 = re.compile(r"[0-9a-f]{64}")
+_SIG_SUFFIX = re.compile(rb',"sig":"([A-Za-z0-9+/]{86}==)"\}')
+_SIG_SUFFIX_BYTES = len(',"sig":"') + 88 + len('"}')
+
+
+class Actor(NamedTuple):
+    """Who: members that are None or "" are left out. `source`: "env", "hook", "hook payload", "peercred", "claimed",
+    "cli"; an agent's own word about itself (`agent`, `model`) is a claim and is labelled so."""
+
+    user: str | None = None
+    uid: int | None = None
+    host: str | None = None
+    agent: str | None = None
+    agent_ver: str | None = None
+    model: str | None = None
+    session: str | None = None
+    tool_use_id: str | None = None
+    parent_session: str | None = None
+    pid: int | None = None
+    ppid: int | None = None
+    exe: str | None = None
+    source: str | None = None
+
+
+class Act(NamedTuple):
+    """What: members that are None are left out. `cmd` is redacted already; `cmd_c` its salted commitment.
+
+    `files` are (path, SHA-256 hex); `more` are further members of the kind at hand, in their own words.
+    """
+
+    tool: str | None = None
+    cmd: str | None = None
+    cmd_c: str | None = None
+    cwd: str | None = None
+    decision: str | None = None
+    rules: tuple[str, ...] = ()
+    score: int | None = None
+    policy_sha256: str | None = None
+    exit: int | None = None
+    dur_ms: int | None = None
+    files: tuple[tuple[str, str], ...] = ()
+    scan: str | None = None
+    phase: str | None = None
+    op: str | None = None
+    message: str | None = None
+    more: tuple[tuple[str, Json], ...] = ()
+
+
+class Anchor(NamedTuple):
+    """The tie to a commit: full id, SHA-256 of the raw commit object, tree, and the ref that moves from `old`."""
+
+    commit: str
+    sha256: str
+    tree: str
+    oid: str = "sha1"
+    ref: str | None = None
+    old: str | None = None
+    op: str | None = None
+
+
+class Entry(NamedTuple):
+    """What a caller wants recorded; number, time, chain and signature are the log's business."""
+
+    ev: str
+    by: Actor
+    act: Act | None = None
+    anchor: Anchor | None = None
+
+
+class Record(NamedTuple):
+    """One line, read. `act`, `by` and `anchor` are the parsed members as they stand in the line."""
+
+    n: int
+    ev: str
+    at: str
+    log: str
+    prev: str
+    kid: str | None
+    by: dict[str, Json]
+    act: dict[str, Json]
+    anchor: dict[str, Json] | None
+    line: bytes
+
+
+def encode(entry: Entry, *, n: int, at: str, log: str, prev: str, signer: Signer | None) -> bytes:
+    """The line of `entry`, without LF, signed where there is a signer. Raises NotCanonical or ValueError."""
+    if entry.ev not in KINDS:
+        raise ValueError(f"{entry.ev!r} is not a kind of record")
+    value: dict[str, Json] = {
+        "at": at,
+        "by": _members(entry.by._asdict()),
+        "ev": entry.ev,
+        "fmt": FORMAT,
+        "log": log,
+        "n": n,
+        "prev": prev,
+    }
+    if entry.act is not None:
+        value["act"] = _act(entry.act)
+    if entry.anchor is not None:
+        value["anchor"] = _members(entry.anchor._asdict())
+    line = _sealed(value, signer)
+    if len(line) > MAX_LINE_BYTES:
+        value["act"] = _digest_of(value.get("act"))
+        line = _sealed(value, signer)
+    if len(line) > MAX_LINE_BYTES:
+        raise NotCanonical(f"a record of {len(line)} bytes; {MAX_LINE_BYTES} is the most")
+    return line
+
+
+def _sealed(value: dict[str, Json], signer: Signer | None) -> bytes:
+    if signer is None:
+        return canonical_bytes(value)
+    body = canonical_bytes({**value, "kid": signer.public.kid})
+    signature = base64.b64encode(signer.sign(SIGNED_PREFIX + body))
+    return body[:-1] + b',"sig":"' + signature + b'"}'
+
+
+def _members(fields: dict[str, object]) -> dict[str, Json]:
+    members: dict[str, Json] = {}
+    for key, value in fields.items():
+        if isinstance(value, str):
+            if value:
+                members[key] = _text(value)
+        elif isinstance(value, int):
+            members[key] = value
+    return members
+
+
+def _act(act: Act) -> dict[str, Json]:
+    members = _members(act._asdict())
+    if act.cmd is not None and len(act.cmd) > MAX_TEXT:
+        members["cmd_chars"] = len(act.cmd)
+        members["cmd_sha256"] = sha256_hex(recordable(act.cmd).encode("utf-8"))
+    if act.rules:
+        members["rules"] = [recordable(rule) for rule in act.rules]
+    if act.files:
+        members["files"] = [[_text(path), digest] for path, digest in act.files]
+    for key, value in act.more:
+        members[key] = _clean(value)
+    return members
+
+
+def _clean(value: Json) -> Json:
+    if isinstance(value, str):
+        return _text(value)
+    if isinstance(value, list):
+        return [_clean(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _clean(item) for key, item in value.items()}
+    return value
+
+
+def _text(text: str) -> str:
+    text = recordable(text)
+    return text if len(text) <= MAX_TEXT else text[:MAX_TEXT] + "…"
+
+
+def _digest_of(act: Json) -> dict[str, Json]:
+    data = canonical_bytes(act)
+    kept: dict[str, Json] = {"bytes": len(data), "sha256": sha256_hex(data)}
+    if isinstance(act, dict):
+        for key in ("tool", "decision", "score", "policy_sha256", "scan", "op", "phase"):
+            if key in act and not isinstance(act[key], list | dict):
+                kept[key] = act[key]
+    return kept
+
+
+def signed_bytes(line: bytes) -> tuple[bytes, bytes] | None:
+    """(bytes that were signed, 64-byte signature) of a signed line; None where the line carries no signature."""
+    suffix = line[-_SIG_SUFFIX_BYTES:]
+    match = _SIG_SUFFIX.fullmatch(suffix)
+    if match is None:
+        return None
+    try:
+        signature = base64.b64decode(match.group(1), validate=True)
+    except binascii.Error:
+        return None
+    if base64.b64encode(signature) != match.group(1):  # stray bits in the last character
+        return None
+    return SIGNED_PREFIX + line[: -len(suffix)] + b"}", signature
+
+
+def signature_holds(line: bytes, key: PublicKey) -> bool:
+    """Whether the line carries a signature of `key` over the rest of it."""
+    parts = signed_bytes(line)
+    return parts is not None and key.verifies(parts[1], parts[0])
+
+
+def read(line: bytes) -> Record:
+    """The record of a canonical line. Raises NotCanonical with the reason."""
+    if len(line) > MAX_LINE_BYTES:
+        raise NotCanonical(f"too long: {len(line)} bytes")
+    value = parse(line)
+    if not isinstance(value, dict):
+        raise NotCanonical("not a record: no JSON object")
+    unknown = set(value) - _KEYS
+    if unknown:
+        raise NotCanonical(f"not a record: unknown member {sorted(unknown)[0]!r}")
+    _want(value.get("fmt") == FORMAT, f"format {value.get('fmt')!r}, not {FORMAT}")
+    n, ev, at, log, prev = (value.get(key) for key in ("n", "ev", "at", "log", "prev"))
+    kid, by, act, anchor = value.get("kid"), value.get("by"), value.get("act", {}), value.get("anchor")
+    if not isinstance(n, int) or isinstance(n, bool) or n < 0:
+        raise NotCanonical("not a record: `n` is no record number")
+    if not isinstance(ev, str) or ev not in KINDS:
+        raise NotCanonical(f"not a record: {ev!r} is not a kind of record")
+    if not isinstance(at, str) or not _AT.fullmatch(at):
+        raise NotCanonical("not a record: `at` is no time stamp")
+    if not isinstance(log, str) or not _HEX32.fullmatch(log):
+        raise NotCanonical("not a record: `log` is no log id")
+    if not isinstance(prev, str) or not _HEX64.fullmatch(prev):
+        raise NotCanonical("not a record: `prev` is no hash")
+    if not isinstance(by, dict) or not isinstance(act, dict) or not (anchor is None or isinstance(anchor, dict)):
+        raise NotCanonical("not a record: `by`, `act` and `anchor` are objects")
+    _want(("kid" in value) == ("sig" in value), "`kid` and `sig` come together")
+    if kid is not None and (not isinstance(kid, str) or not _HEX32.fullmatch(kid)):
+        raise NotCanonical("not a record: `kid` is no key id")
+    if "sig" in value:
+        _want(signed_bytes(line) is not None, "`sig` is no signature")
+    return Record(n, ev, at, log, prev, kid, by, act, anchor, line)
+
+
+def _want(holds: bool, otherwise: str) -> None:
+    if not holds:
+        raise NotCanonical(f"not a record: {otherwise}")

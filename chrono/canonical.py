@@ -1,0 +1,99 @@
+"""Owns canonical bytes: the one writer of what is hashed or signed (RFC 8785 on a subset), and its strict reader.
+
+What a record must hold is left to `audit.record`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from json import JSONDecodeError
+from typing import TypeAlias
+
+Json: TypeAlias = "None | bool | int | str | list[Json] | dict[str, Json]"
+
+MAX_INT = 2**53 - 1
+MAX_DEPTH = 8
+
+
+class NotCanonical(ValueError):
+    """A value or a line outside the canonical subset; the text says why."""
+
+
+def canonical_bytes(value: Json) -> bytes:
+    """The only serialisation of `value`: RFC 8785 for ASCII keys, no floats, |int| <= 2^53 - 1, depth <= 8.
+
+    Inside this subset RFC 8785 equals sorted keys, no white space and unescaped text (specs: audit section 2).
+    Raises NotCanonical.
+    """
+    _check(value, 1)
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    try:
+        return text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise NotCanonical("a lone surrogate has no UTF-8 form") from None
+
+
+def parse(line: bytes) -> Json:
+    """The value of a canonical line. Raises NotCanonical unless `canonical_bytes(value) == line`, byte for byte.
+
+    One rule rejects duplicate keys, white space, escapes, `1.0`, a BOM and CRLF.
+    """
+    try:
+        value: Json = json.loads(line.decode("utf-8"), parse_float=_no_float, parse_constant=_no_float)
+    except UnicodeDecodeError:
+        raise NotCanonical("not UTF-8") from None
+    except JSONDecodeError as error:
+        raise NotCanonical(f"not JSON: {error.msg} at character {error.pos}") from None
+    except RecursionError:
+        raise NotCanonical(f"nested deeper than {MAX_DEPTH}") from None
+    except ValueError as error:
+        raise NotCanonical(str(error)) from None
+    if canonical_bytes(value) != line:
+        raise NotCanonical("JSON, but not in canonical form")
+    return value
+
+
+def sha256_hex(data: bytes) -> str:
+    """SHA-256 of `data`, 64 lower-case hex characters."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def recordable(text: str) -> str:
+    """`text` with what no canonical line can hold made visible: lone surrogates as `\\udc80`, NUL as U+2400."""
+    if "\0" in text:
+        text = text.replace("\0", "\u2400")
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "backslashreplace").decode("utf-8")
+    return text
+
+
+def _no_float(text: str) -> Json:
+    raise ValueError(f"{text} is not a whole number")
+
+
+def _check(value: object, depth: int) -> None:
+    if isinstance(value, str):
+        if "\0" in value:
+            raise NotCanonical("text with a NUL")
+    elif value is None or isinstance(value, bool):
+        pass
+    elif isinstance(value, int):
+        if not -MAX_INT <= value <= MAX_INT:
+            raise NotCanonical(f"{value} is beyond 2^53 - 1")
+    elif isinstance(value, dict):
+        if depth > MAX_DEPTH:
+            raise NotCanonical(f"nested deeper than {MAX_DEPTH}")
+        for key, item in value.items():
+            if not isinstance(key, str) or not key.isascii() or "\0" in key:
+                raise NotCanonical(f"key {key!r} is not ASCII text")
+            _check(item, depth + 1)
+    elif isinstance(value, list):
+        if depth > MAX_DEPTH:
+            raise NotCanonical(f"nested deeper than {MAX_DEPTH}")
+        for item in value:
+            _check(item, depth + 1)
+    else:
+        raise NotCanonical(f"a {type(value).__name__} has no canonical form")

@@ -1,0 +1,148 @@
+"""Owns the door to `cryptography`: Ed25519 keys, signatures, and the public keys that are refused.
+
+Where a key is kept is left to `audit.keys`; what is signed to `audit.record` and `audit.checkpoint`.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+from typing import TYPE_CHECKING, NamedTuple
+
+from chrono.errors import KeyRefused
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+_P = 2**255 - 19
+# y coordinates of the eight points of small order (RFC 8032 arithmetic; the sign bit aside). Under such a key a
+# forged signature verifies for every message, and `cryptography` accepts it.
+_SMALL_ORDER_Y = frozenset(
+    (
+        0,
+        1,
+        _P - 1,
+        0x05FC536D880238B13933C6D305ACDFD5F098EFF289F4C345B027B2C28F95E826,
+        0x7A03AC9277FDC74EC6CC392CFA53202A0F67100D760B3CBA4FD83D3D706A17C7,
+    )
+)
+
+
+class PublicKey(NamedTuple):
+    """A checked Ed25519 public key: 32 raw bytes."""
+
+    raw: bytes
+
+    @property
+    def kid(self) -> str:
+        """First 16 bytes of SHA-256(raw), hex: a hint in records, never a trust root."""
+        return hashlib.sha256(self.raw).hexdigest()[:32]
+
+    @property
+    def text(self) -> str:
+        """Base64 of the raw bytes."""
+        return base64.b64encode(self.raw).decode("ascii")
+
+    def verifies(self, signature: bytes, data: bytes) -> bool:
+        """Whether `signature` (64 bytes) over `data` is this key's."""
+        from cryptography.exceptions import InvalidSignature
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+        try:
+            Ed25519PublicKey.from_public_bytes(self.raw).verify(signature, data)
+        except InvalidSignature:
+            return False
+        return True
+
+
+def public_key(raw: bytes) -> PublicKey:
+    """A public key after the checks that `cryptography` does not make. Raises KeyRefused."""
+    if len(raw) != 32:
+        raise KeyRefused(f"an Ed25519 public key has 32 bytes, not {len(raw)}")
+    y = int.from_bytes(raw, "little") & ((1 << 255) - 1)
+    if y >= _P:
+        raise KeyRefused("the public key is not in canonical form")
+    if y in _SMALL_ORDER_Y:
+        raise KeyRefused("the public key is a point of small order: anybody can forge signatures under it")
+    return PublicKey(raw)
+
+
+def public_key_of_text(text: str) -> PublicKey:
+    """A public key from base64 of its 32 raw bytes. Raises KeyRefused."""
+    try:
+        raw = base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        raise KeyRefused("a public key is base64 of 32 bytes") from None
+    return public_key(raw)
+
+
+class Signer:
+    """A private Ed25519 key that signs. It never shows itself: `repr` names the key id only."""
+
+    __slots__ = ("_key", "public")
+
+    def __init__(self, key: Ed25519PrivateKey) -> None:
+        self._key = key
+        self.public = public_key(key.public_key().public_bytes_raw())
+
+    def sign(self, data: bytes) -> bytes:
+        """64 bytes over `data` (RFC 8032, pure Ed25519)."""
+        return self._key.sign(data)
+
+    def pem(self, passphrase: bytes | None = None) -> bytes:
+        """PKCS#8 PEM, for the key file only."""
+        from cryptography.hazmat.primitives import serialization
+
+        locked: serialization.KeySerializationEncryption = serialization.NoEncryption()
+        if passphrase:
+            locked = serialization.BestAvailableEncryption(passphrase)
+        return self._key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, locked)
+
+    def __repr__(self) -> str:
+        return f"Signer(kid={self.public.kid})"
+
+    def __reduce__(self) -> str | tuple[object, ...]:
+        raise TypeError("a signing key is not to be copied out of its process")
+
+
+def generate() -> Signer:
+    """A new key from the system's own random source."""
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    return Signer(Ed25519PrivateKey.generate())
+
+
+def signer_of_seed(seed: bytes) -> Signer:
+    """The key of a 32-byte seed (RFC 8032 section 5.1.5). Raises KeyRefused."""
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    if len(seed) != 32:
+        raise KeyRefused(f"an Ed25519 seed has 32 bytes, not {len(seed)}")
+    return Signer(Ed25519PrivateKey.from_private_bytes(seed))
+
+
+_PEM_BEGIN, _PEM_END = b"-----BEGIN ", b"-----END "
+
+
+def signer_of_pem(data: bytes, passphrase: bytes | None = None) -> Signer:
+    """The key of one PKCS#8 PEM block and nothing else. Raises KeyRefused with the reason, never with key bytes."""
+    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+    body = data.strip()
+    if not body.startswith(_PEM_BEGIN) or body.count(_PEM_BEGIN) != 1 or body.count(_PEM_END) != 1:
+        raise KeyRefused("the key is not exactly one PEM block")
+    if not body.endswith(b"-----") or body.index(_PEM_END) < body.rfind(b"\n"):
+        raise KeyRefused("there are bytes after the key's PEM block")
+    try:
+        key = load_pem_private_key(body, passphrase)
+    except TypeError:
+        need = "needs a passphrase" if passphrase is None else "has no passphrase, but one was given"
+        raise KeyRefused(f"the key {need}") from None
+    except (ValueError, UnsupportedAlgorithm):
+        raise KeyRefused("the key cannot be read: wrong passphrase or damaged PEM") from None
+    if not isinstance(key, Ed25519PrivateKey):
+        raise KeyRefused("the key is not an Ed25519 key")
+    return Signer(key)
