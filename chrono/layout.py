@@ -130,6 +130,11 @@ class HomeLayout(NamedTuple):
         return os.path.join(self.root, "run")
 
     @property
+    def installs(self) -> str:
+        """What stood in each client's settings file before chrono's hooks."""
+        return os.path.join(self.root, "installs")
+
+    @property
     def machine(self) -> str:
         """Audit log of calls outside every project."""
         return os.path.join(self.root, "machine")
