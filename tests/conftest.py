@@ -1,0 +1,102 @@
+"""Owns the walls around every test: a home, a CHRONO_HOME and a git configuration of its own, and nothing real.
+
+Rooms add fixtures in their own conftest. A test that writes to a real project or home fails at once.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+REAL_HOME = os.path.realpath(os.path.expanduser("~"))
+
+_KEPT = {"CHRONO_VENV", "CHRONO_CLIENTS", "CHRONO_TEST_WORKERS"}
+_SCRATCH = tempfile.mkdtemp(prefix="chrono-tests-")
+_WRITES = {"os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.link", "os.symlink", "os.truncate", "os.chmod"}
+
+
+def _real_places() -> tuple[str, ...]:
+    """What no test may write to: the real homes of chrono and its clients, and any project around this checkout."""
+    state = os.environ.get("XDG_STATE_HOME") or os.path.join(REAL_HOME, ".local", "state")
+    places = [os.path.join(state, "chrono"), os.path.join(REAL_HOME, ".claude"), str(ROOT / ".claude")]
+    if os.environ.get("CHRONO_HOME"):
+        places.append(os.path.realpath(os.environ["CHRONO_HOME"]))
+    places += [str(folder / ".chrono") for folder in (ROOT, *ROOT.parents)]
+    return tuple(places)
+
+
+_REAL = _real_places()
+_REAL_AND_BELOW = tuple(place + os.sep for place in _REAL)
+
+
+def _refuse_real_places(event: str, arguments: tuple[Any, ...]) -> None:
+    if event == "open":
+        path, mode, flags = arguments
+        writes = (isinstance(mode, str) and any(char in mode for char in "wax+")) or (
+            mode is None and flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT)
+        )
+        paths: tuple[Any, ...] = (path,) if writes else ()
+    elif event in _WRITES:
+        paths = arguments[:2]
+    else:
+        return
+    for path in paths:
+        if isinstance(path, str | bytes | os.PathLike):
+            where = os.path.normpath(os.fsdecode(path))
+            # A relative name may be meant from a dir_fd, which the event does not tell; chrono's own are absolute.
+            if where in _REAL or where.startswith(_REAL_AND_BELOW):
+                raise RuntimeError(f"a test touches something real: {event} {where}")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    for name in list(os.environ):
+        if name.startswith(("CHRONO", "CLAUDE", "GIT_", "XDG_")) and name not in _KEPT:
+            del os.environ[name]
+    for name in ("CODEX_SANDBOX", "GEMINI_CLI", "QWEN_CODE", "CURSOR_AGENT", "NO_COLOR", "COLUMNS", "BASH_ENV", "ENV"):
+        os.environ.pop(name, None)
+    os.environ.update(
+        CHRONO_SERVICE="off",
+        GIT_CONFIG_GLOBAL=os.devnull,
+        GIT_CONFIG_NOSYSTEM="1",
+        GIT_TERMINAL_PROMPT="0",
+        GIT_AUTHOR_NAME="A Test",
+        GIT_AUTHOR_EMAIL="test@example.invalid",
+        GIT_COMMITTER_NAME="A Test",
+        GIT_COMMITTER_EMAIL="test@example.invalid",
+        PIP_DISABLE_PIP_VERSION_CHECK="1",
+    )
+    _enter_scratch("session")
+    sys.addaudithook(_refuse_real_places)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    shutil.rmtree(_SCRATCH, ignore_errors=True)
+
+
+def _enter_scratch(name: str) -> None:
+    home = os.path.join(_SCRATCH, name, "home")
+    os.makedirs(home, exist_ok=True)
+    os.environ["HOME"] = home
+    os.environ["CHRONO_HOME"] = os.path.join(_SCRATCH, name, "state")
+
+
+_counter = iter(range(10**9))
+
+
+@pytest.fixture(autouse=True)
+def _own_home(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A fresh HOME (existing) and CHRONO_HOME (not yet existing) for each test."""
+    folder = os.path.join(_SCRATCH, str(next(_counter)))
+    os.makedirs(os.path.join(folder, "home"))
+    monkeypatch.setenv("HOME", os.path.join(folder, "home"))
+    monkeypatch.setenv("CHRONO_HOME", os.path.join(folder, "state"))
+    yield
+    shutil.rmtree(folder, ignore_errors=True)
