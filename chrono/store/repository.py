@@ -6,16 +6,34 @@ The work is done by the modules beside it. Audit records, the order of the ring 
 
 from __future__ import annotations
 
+import os
+import threading
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
+from contextlib import contextmanager
 
-from chrono.ids import CommitId, OpId
+from chrono.errors import NoSuchSavepoint, StoreError, UsageError
+from chrono.files import file_lock
+from chrono.ids import CommitId, OpId, TreeId
 from chrono.layout import ProjectLayout
+from chrono.store import diff, journal, restore, scaffold, tree
+from chrono.store.apply import Applier, Stage
+from chrono.store.contents import Contents, Entry, within
 from chrono.store.diff import Change
+from chrono.store.disk import READ_FILE, Disk
+from chrono.store.handles import FolderHandles
+from chrono.store.history import History
 from chrono.store.journal import Journal
+from chrono.store.memory import Memory, open_contents, read_rules
+from chrono.store.metadata import EMPTY
+from chrono.store.metadata import parse as parse_metadata
+from chrono.store.objects import HashOnly, NewObjects, Objects
+from chrono.store.refs import AUTO, META, RESCUE, Refs
 from chrono.store.restore import Restored, RestorePlan
-from chrono.store.savepoint import Savepoint
+from chrono.store.savepoint import Savepoint, encode
+from chrono.store.scanning import RACY_NS, Found, Rules, Scan
 from chrono.store.snapshot import Capture, Content, Survey
+
+_NEVER_RACY_NS = 1 << 62
 
 
 class Store:
@@ -26,44 +44,116 @@ class Store:
     processes wrote is noticed at the next call. Raises StoreError where the repository cannot be read or written.
     """
 
-    layout: ProjectLayout
+    def __init__(self, layout: ProjectLayout, *, writable: bool, disk: Disk) -> None:
+        self.layout = layout
+        self._root = os.fsencode(layout.root)
+        self._writable = writable
+        self._disk = disk
+        repo = os.fsencode(layout.repo)
+        self._objects = Objects(os.path.join(repo, b"objects"), disk)
+        self._refs = Refs(repo, disk)
+        self._history = History(self._objects, self._refs)
+        self._memory = Memory(layout, self._objects, self._history, disk)
+        self._holder: int | None = None
+        self._captured: tuple[Capture, Found, Rules] | None = None
 
     @classmethod
-    def create(cls, layout: ProjectLayout) -> Store:
+    def create(cls, layout: ProjectLayout, *, disk: Disk | None = None) -> Store:
         """Makes `.chrono/repo.git`, `.chrono/format`, and opens them. Raises StoreError where one exists."""
-        raise NotImplementedError
+        scaffold.create(layout, disk or Disk())
+        return cls.open(layout, disk=disk)
 
     @classmethod
-    def open(cls, layout: ProjectLayout) -> Store:
+    def open(cls, layout: ProjectLayout, *, disk: Disk | None = None) -> Store:
         """Opens an existing repository with neutral configuration: none of its own settings is read.
 
         Raises NoWorkspace where there is none, StoreError where `.chrono/format` is newer than this chrono or a
         part of the repository is a link.
         """
-        raise NotImplementedError
+        return cls(layout, writable=scaffold.check(layout), disk=disk or Disk())
 
     @property
     def writable(self) -> bool:
         """False where `.chrono` belongs to another user: it is read, never written."""
-        raise NotImplementedError
+        return self._writable
 
-    def lock(self, timeout_s: float) -> AbstractContextManager[None]:
+    @contextmanager
+    def lock(self, timeout_s: float) -> Iterator[None]:
         """Holds the store lock. Not re-entrant. Raises Locked, naming the holder, or StoreError if not writable."""
-        raise NotImplementedError
+        if not self._writable:
+            raise StoreError(f"{self.layout.dir} belongs to another user", "only its owner takes savepoints")
+        with file_lock(self.layout.lock, timeout_s=timeout_s):
+            self._holder = threading.get_ident()
+            try:
+                yield
+            finally:
+                self._holder = None
+                if self._captured is not None:
+                    # Folders scanned in place, whose objects no savepoint is known to hold.
+                    self._captured = None
+                    self._memory.forget()
+
+    def _require_lock(self) -> None:
+        if self._holder != threading.get_ident():
+            raise StoreError("the store is written without its lock")
 
     # --- capture
 
     def capture(self) -> Capture:
         """Scans the whole work tree and writes what is new; every object is durable when it returns."""
-        raise NotImplementedError
+        self._require_lock()
+        rules = read_rules(self.layout)
+        sink = NewObjects(self._objects)
+        try:
+            racy_from_ns = self._tick_ns() - RACY_NS
+            found = Scan(self._root, self._memory.base(rules), rules, sink, racy_from_ns).run()
+            sink.flush()
+        except BaseException as error:
+            self._captured = None
+            self._memory.forget()
+            sink.abandon()
+            if isinstance(error, OSError):
+                raise StoreError(f"the work tree could not be captured: {error}") from error
+            raise
+        capture = Capture(
+            TreeId(found.tree.hex()),
+            found.meta.hex() if found.meta is not None else None,
+            found.skips,
+            found.excluded,
+            found.live,
+            found.file_count,
+            found.changed_count,
+            True,
+        )
+        self._captured = (capture, found, rules)
+        return capture
+
+    def _tick_ns(self) -> int:
+        """The file system's own clock now."""
+        tick = os.fsencode(self.layout.tick)
+        self._disk.touch(tick)
+        return os.lstat(tick).st_mtime_ns
 
     def survey(self) -> Survey:
         """What a capture would leave out. Writes nothing and needs no lock."""
-        raise NotImplementedError
+        found = self._look(HashOnly())
+        return Survey(found.excluded, found.skips, found.file_count)
+
+    def _look(self, sink: HashOnly) -> Found:
+        rules = read_rules(self.layout)
+        base = self._memory.base(rules, fresh=True)
+        return Scan(self._root, base, rules, sink, _NEVER_RACY_NS).run()
 
     def remember(self, capture: Capture, commit: CommitId) -> None:
         """Keeps the stat cache of the latest `capture`, whose content `commit` holds. The ring's last step."""
-        raise NotImplementedError
+        self._require_lock()
+        if self._captured is None or self._captured[0] is not capture:
+            raise StoreError("only the capture just taken can be remembered")
+        if self.content(commit) != capture.content:
+            raise StoreError(f"savepoint {commit} does not hold this capture")
+        _, found, rules = self._captured
+        self._captured = None
+        self._memory.keep(found.root, found.gone, commit, rules)
 
     # --- commits
 
@@ -82,45 +172,70 @@ class Store:
         Whatever `message` and the values contain, they cannot forge a trailer. Raises ValueError for a malformed
         trailer key, StoreError where the commit cannot be written.
         """
-        raise NotImplementedError
+        self._require_lock()
+        raw = encode(TreeId(content.tree), content.meta, parents, author, at_ns, message, trailers)
+        if content.meta is not None:
+            self._hold_metadata(content.meta)
+        return CommitId(self._put(b"commit", raw))
+
+    def _put(self, kind: bytes, data: bytes) -> str:
+        sink = NewObjects(self._objects)
+        oid = sink.put(kind, data)
+        sink.flush()
+        return oid.hex()
+
+    def _hold_metadata(self, meta: str) -> None:
+        """A metadata blob is named by a trailer only; the tree at refs/chrono/meta keeps git from pruning it."""
+        old = self._refs.read(META)
+        entries = tree.parse(self._objects.read_as(bytes.fromhex(old), b"tree")) if old is not None else []
+        name = meta.encode()
+        if any(entry.name == name for entry in entries):
+            return
+        entries.append(tree.TreeEntry(name, tree.FILE, bytes.fromhex(meta)))
+        self._refs.update(META, old, self._put(b"tree", tree.build(entries)))
 
     def raw_commit(self, commit: CommitId) -> bytes:
         """The raw commit object, without git's header. Raises NoSuchSavepoint."""
-        raise NotImplementedError
+        return self._history.raw(commit)
 
     def savepoint(self, commit: CommitId) -> Savepoint:
         """The commit, read. Raises NoSuchSavepoint."""
-        raise NotImplementedError
+        return self._history.read(commit)
 
     def content(self, commit: CommitId) -> Content:
         """What the commit holds, to be compared with `capture.content`. Raises NoSuchSavepoint."""
-        raise NotImplementedError
+        found = self._history.read(commit)
+        return Content(found.tree, found.meta)
 
     # --- refs
 
     def ref(self, name: str) -> CommitId | None:
         """The commit that `name` ("refs/heads/main") points to, or None."""
-        raise NotImplementedError
+        oid = self._refs.read(name)
+        return CommitId(oid) if oid is not None else None
 
     def refs(self, prefix: str) -> tuple[tuple[str, CommitId], ...]:
         """All refs below `prefix` ("refs/chrono/auto/"), sorted by name; numbers by value."""
-        raise NotImplementedError
+        return tuple((name, CommitId(oid)) for name, oid in self._refs.below(prefix) if name != META)
 
     def head_ref(self) -> str:
         """The ref of the current branch: "refs/heads/main" after create."""
-        raise NotImplementedError
+        return self._refs.head()
 
     def move_ref(self, name: str, old: CommitId | None, new: CommitId | None) -> None:
         """Compare and swap; `old` None: it must not exist, `new` None: delete it. Raises Conflict."""
-        raise NotImplementedError
+        self._require_lock()
+        if new is not None:
+            self._history.raw(new)
+        self._refs.update(name, old, new)
 
     def next_auto_ref(self) -> str:
         """The name for the next automatic savepoint: "refs/chrono/auto/<seq>"."""
-        raise NotImplementedError
+        return f"{AUTO}{self._refs.last_number(AUTO) + 1}"
 
     def next_rescue_ref(self) -> str:
         """The name for the next rescue: "refs/chrono/rescue/<seq>"."""
-        raise NotImplementedError
+        return f"{RESCUE}{self._refs.last_number(RESCUE) + 1}"
 
     # --- reading
 
@@ -129,29 +244,88 @@ class Store:
 
         Raises NoSuchSavepoint, also where a prefix fits several.
         """
-        raise NotImplementedError
+        return self._history.resolve(text)
 
     def history(self, *, kinds: frozenset[str] | None = None) -> Iterator[Savepoint]:
         """Every savepoint on a branch, automatic, rescue or other, newest first, each once."""
-        raise NotImplementedError
+        return (found for found in self._history.walk() if kinds is None or found.kind in kinds)
 
     def changes(self, old: CommitId, new: CommitId | None, paths: tuple[str, ...] = ()) -> tuple[Change, ...]:
         """What differs from `old` to `new` (None: the work tree), sorted by path; `paths` limit it."""
-        raise NotImplementedError
+        before, after = self._contents(old), self._side(new)
+        scopes = _scopes(paths)
+        return tuple(
+            Change(os.fsdecode(path), kind, a, b)
+            for path, kind, a, b in diff.shown(before.differences(after))
+            if within(path, scopes)
+        )
 
     def patch(self, old: CommitId, new: CommitId | None, paths: tuple[str, ...] = ()) -> str:
         """The same as a unified diff in git's form."""
-        raise NotImplementedError
+        before, after = self._contents(old), self._side(new)
+        scopes = _scopes(paths)
+        changed = (item for item in diff.shown(before.differences(after)) if within(item[0], scopes))
+        return diff.patch(changed, self._stored, self._stored if new is not None else self._on_disk)
+
+    def _contents(self, commit: CommitId) -> Contents:
+        content = self.content(commit)
+        return open_contents(self._objects, content.tree, content.meta)
+
+    def _side(self, commit: CommitId | None) -> Contents:
+        if commit is not None:
+            return self._contents(commit)
+        sink = HashOnly()
+        found = self._look(sink)
+
+        def read_tree(oid: bytes) -> bytes:
+            data = sink.trees.get(oid)
+            return data if data is not None else self._objects.read_as(oid, b"tree")
+
+        meta = parse_metadata(found.meta_text) if found.meta_text else EMPTY
+        return Contents(found.tree, meta, read_tree)
+
+    def _stored(self, _: bytes, entry: Entry) -> bytes | None:
+        oid = bytes.fromhex(entry.oid)
+        head = self._objects.head(oid)
+        if head is not None and head[1] > diff.SHOW_AT_MOST_BYTES:
+            return None
+        return self._objects.read_as(oid, b"blob")
+
+    def _on_disk(self, path: bytes, entry: Entry) -> bytes | None:
+        """A file of the work tree, or what the store has of it where it cannot be read just now."""
+        folder, _, name = path.rpartition(b"/")
+        try:
+            with FolderHandles(self._root) as handles:
+                fd = handles.fd(folder)
+                if entry.is_link:
+                    return os.readlink(name, dir_fd=fd)
+                file = os.open(name, READ_FILE, dir_fd=fd)
+                with os.fdopen(file, "rb") as stream:
+                    data = stream.read(diff.SHOW_AT_MOST_BYTES + 1)
+        except OSError:
+            return self._stored(path, entry)
+        return data if len(data) <= diff.SHOW_AT_MOST_BYTES else None
 
     def read(self, commit: CommitId, path: str) -> bytes:
         """A file's bytes (a link's target) as of `commit`. Raises NoSuchSavepoint where it holds no such file."""
-        raise NotImplementedError
+        (name,) = _scopes((path,)) or (b"",)
+        entry = self._contents(commit).find(name)
+        if entry is None or entry.is_folder:
+            raise NoSuchSavepoint(f"savepoint {commit[:12]} holds no file {path!r}")
+        return self._objects.read_as(bytes.fromhex(entry.oid), b"blob")
 
     # --- restore
 
     def plan_restore(self, pre: CommitId, target: CommitId, paths: tuple[str, ...] = ()) -> RestorePlan:
-        """The plan from `pre` (the savepoint of the present state) to `target`; changes nothing."""
-        raise NotImplementedError
+        """The plan from `pre` (the savepoint of the present state) to `target`; changes nothing.
+
+        `paths` are relative to the project, each a file or a folder with all below it. Raises NoSuchSavepoint, and
+        UsageError for a path that leads out of the project.
+        """
+        scopes = _scopes(paths)
+        planner = restore.Planner(self._root, self._contents(pre), self._contents(target))
+        steps, left = planner.plan(scopes)
+        return RestorePlan(pre, target, tuple(map(os.fsdecode, scopes)), steps, left)
 
     def begin(self, plan: RestorePlan, op: OpId) -> Journal:
         """Checks that the work tree still is `plan.pre` where it would change, then writes the journal.
@@ -159,21 +333,80 @@ class Store:
         Order: rescue savepoint, plan, begin, audit "restore begin", apply, audit "restore end", finish.
         Raises Conflict where a file changed since; nothing was touched then.
         """
-        raise NotImplementedError
+        self._require_lock()
+        if self.pending() is not None:
+            raise StoreError("another restore is under way", "run chrono doctor to finish or abort it")
+        restore.check(self._root, plan, lambda path, found: self._memory.believed(plan.pre, path, found))
+        made = Journal(op, plan.pre, plan.target, plan.paths)
+        try:
+            journal.write(self._journal_path, made, self._disk)
+        except OSError as error:
+            raise StoreError(f"the restore was not begun: {error.strerror}", "nothing was touched") from error
+        return made
 
-    def apply(self, plan: RestorePlan, journal: Journal) -> Restored:
+    def apply(self, plan: RestorePlan, under: Journal) -> Restored:
         """Stages, syncs, then renames into place; durable when it returns.
 
-        Where staging fails nothing was touched and the journal is gone. Raises StoreError otherwise, and leaves the
-        journal: `plan_restore` from a new savepoint to `journal.target` (go on) or `journal.pre` (abort), then
-        apply and finish.
+        Where staging fails nothing was touched, and the journal is gone if the plan was its first. Raises StoreError
+        otherwise, and leaves the journal: `plan_restore` from a new savepoint to `under.target` (go on) or
+        `under.pre` (abort), then apply and finish.
         """
-        raise NotImplementedError
+        self._require_lock()
+        if self.pending() != under or plan.target not in (under.pre, under.target):
+            raise StoreError("this plan is not of the restore that is under way", "make a plan from the journal")
+        stage = self._stage(under.op)
+        try:
+            if not os.path.isdir(self.layout.stage):
+                self._disk.mkdir(os.fsencode(self.layout.stage), 0o700)
+            stage.fill(plan, self._blob)
+        except (OSError, StoreError) as error:
+            if plan.pre == under.pre:
+                self.finish(under)
+            else:
+                stage.remove()
+            raise StoreError(f"the restore could not be prepared: {error}", "nothing was touched") from error
+        try:
+            return Applier(self._root, plan, stage, self._disk).run()
+        except OSError as error:
+            raise StoreError(
+                f"the restore stopped half-way: {error}", "run chrono doctor to go on with it or to abort it"
+            ) from error
 
-    def finish(self, journal: Journal) -> None:
+    def finish(self, done: Journal) -> None:
         """Removes the journal and the stage; the restore is over."""
-        raise NotImplementedError
+        self._require_lock()
+        try:
+            self._stage(done.op).remove()
+            journal.remove(self._journal_path, self._disk)
+        except OSError as error:
+            raise StoreError(f"the end of the restore could not be noted: {error.strerror}") from error
 
     def pending(self) -> Journal | None:
         """The restore that a crash left under way, or None. Raises StoreError for a journal that cannot be read."""
-        raise NotImplementedError
+        return journal.read(self._journal_path)
+
+    @property
+    def _journal_path(self) -> bytes:
+        return os.fsencode(self.layout.journal)
+
+    def _stage(self, op: OpId) -> Stage:
+        return Stage(os.path.join(os.fsencode(self.layout.stage), os.fsencode(op)), self._disk)
+
+    def _blob(self, oid: bytes) -> tuple[int, Iterator[bytes]]:
+        head = self._objects.head(oid)
+        if head is None or head[0] != b"blob":
+            raise StoreError(f"the store lacks object {oid.hex()}", "run chrono doctor; a remote may still hold it")
+        return head[1], self._objects.chunks(oid)
+
+
+def _scopes(paths: tuple[str, ...]) -> tuple[bytes, ...]:
+    """Paths as this room writes them. The root itself means everything. Raises UsageError."""
+    scopes = []
+    for path in paths:
+        parts = os.path.normpath(path).split("/")
+        if os.path.isabs(path) or ".." in parts:
+            raise UsageError(f"{path!r} is not a path in the project", "give paths relative to the project folder")
+        if parts == ["."]:
+            return ()
+        scopes.append(os.fsencode("/".join(parts)))
+    return tuple(scopes)

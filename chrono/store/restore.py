@@ -1,18 +1,29 @@
-"""Owns bringing the work tree to a savepoint so that a crash at any instant leaves no torn file.
+"""Owns bringing the work tree to a savepoint: the plan, and carrying it out so that a crash leaves no torn file.
 
-The rescue savepoint and the audit records are the caller's; what is on the disk is written by `store.disk`.
+The rescue savepoint and the audit records are the caller's, the journal's bytes `store.journal`'s, each system call
+`store.disk`'s. Order and reasons: specs, savepoints section 4.
 """
 
 from __future__ import annotations
 
+import errno
+import os
+import stat
+from collections.abc import Callable
 from typing import NamedTuple
 
+from chrono.errors import Conflict
 from chrono.ids import CommitId
-from chrono.store.diff import Entry
+from chrono.store.contents import Contents, Entry, within
+from chrono.store.disk import READ_FILE
+from chrono.store.handles import FolderHandles
+from chrono.store.tree import object_id
+
+_ABSENT = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 
 
 class Step(NamedTuple):
-    """One path to change. `act`: "write", "link", "mkdir", "chmod", "delete" or "rmdir"."""
+    """One path to change. `act`: "delete", "rmdir", "mkdir", "write", "link" or "chmod"."""
 
     act: str
     path: str
@@ -51,3 +62,170 @@ class Restored(NamedTuple):
     written: int
     deleted: int
     left: tuple[Left, ...]
+
+
+class Planner:
+    """Makes the steps from the content of `pre` to that of `target`, looking at the disk but changing nothing."""
+
+    def __init__(self, root: bytes, pre: Contents, target: Contents) -> None:
+        self._root = root
+        self._pre = pre
+        self._target = target
+        self._steps: list[Step] = []
+        self._left: list[Left] = []
+        self._blocked: list[bytes] = []
+        self._stale = _skipped(pre) | _skipped(target)
+
+    def plan(self, scopes: tuple[bytes, ...]) -> tuple[tuple[Step, ...], tuple[Left, ...]]:
+        with FolderHandles(self._root) as handles:
+            for path, old, new in self._pre.differences(self._target):
+                needed = new is not None and new.is_folder and not (old is not None and old.is_folder)
+                if within(path, scopes) or (needed and _leads_to(path, scopes)):
+                    self._add(handles, path, old, new)
+        return tuple(self._steps), tuple(self._left)
+
+    def _add(self, handles: FolderHandles, path: bytes, old: Entry | None, new: Entry | None) -> None:
+        if self._blocked and within(path, tuple(self._blocked)) and new is not None:
+            self._leave(path, "something that no savepoint holds is in its way")
+            return
+        if within(path, self._stale_scopes):
+            self._leave(path, "one of the two savepoints could not read it")
+            return
+        if new is None:
+            if old is not None:
+                self._step("rmdir" if old.is_folder else "delete", path, old, None)
+            return
+        if old is None:
+            self._create(handles, path, new)
+        elif old.is_folder and new.is_folder:
+            self._step("chmod", path, old, new)
+        elif old.is_folder:
+            self._folder_to_file(handles, path, old, new)
+        elif new.is_folder:
+            self._step("delete", path, old, None)
+            self._step("mkdir", path, None, new)
+        elif old.oid == new.oid and not old.is_link and not new.is_link:
+            self._step("chmod", path, old, new)
+        else:
+            self._step("link" if new.is_link else "write", path, old, new)
+
+    @property
+    def _stale_scopes(self) -> tuple[bytes, ...]:
+        return tuple(self._stale) if self._stale else (b"\0",)
+
+    def _create(self, handles: FolderHandles, path: bytes, new: Entry) -> None:
+        """The savepoint of now does not hold `path`: is it free, or is there something that was never captured?"""
+        found = _lstat(handles, path)
+        if found is None:
+            self._step("mkdir" if new.is_folder else "link" if new.is_link else "write", path, None, new)
+        elif not (new.is_folder and stat.S_ISDIR(found.st_mode)):
+            self._blocked.append(path)
+            self._leave(path, "there is something there that no savepoint holds")
+
+    def _folder_to_file(self, handles: FolderHandles, path: bytes, old: Entry, new: Entry) -> None:
+        if self._holds_uncaptured(handles, path):
+            self._leave(path, "the folder there holds files that no savepoint holds")
+            return
+        self._step("rmdir", path, old, None)
+        self._step("link" if new.is_link else "write", path, None, new)
+
+    def _holds_uncaptured(self, handles: FolderHandles, folder: bytes) -> bool:
+        stack = [folder]
+        while stack:
+            path = stack.pop()
+            try:
+                fd = handles.fd(path)
+                names = set(map(os.fsencode, os.listdir(fd)))
+            except OSError as error:
+                if error.errno in _ABSENT:
+                    continue
+                return True
+            if not names <= self._pre.names(path):
+                return True
+            for name in names:
+                below = path + b"/" + name
+                entry = self._pre.find(below)
+                if entry is not None and entry.is_folder:
+                    stack.append(below)
+        return False
+
+    def _step(self, act: str, path: bytes, old: Entry | None, new: Entry | None) -> None:
+        self._steps.append(Step(act, os.fsdecode(path), old, new))
+
+    def _leave(self, path: bytes, why: str) -> None:
+        self._left.append(Left(os.fsdecode(path), why))
+
+
+def _skipped(contents: Contents) -> frozenset[bytes]:
+    return frozenset(os.fsencode(skip.path) for skip in contents.meta.skips if skip.reason not in ("git", "unstable"))
+
+
+def _leads_to(path: bytes, scopes: tuple[bytes, ...]) -> bool:
+    return any(scope.startswith(path + b"/") for scope in scopes)
+
+
+def _lstat(handles: FolderHandles, path: bytes) -> os.stat_result | None:
+    """What is at `path` below folders only; None where nothing is, or a link or file stands in its way."""
+    folder, _, name = path.rpartition(b"/")
+    try:
+        return os.stat(name, dir_fd=handles.fd(folder), follow_symlinks=False)
+    except OSError as error:
+        if error.errno in _ABSENT:
+            return None
+        raise
+
+
+Believed = Callable[[bytes, os.stat_result], str | None]
+"""The object id that the stat cache vouches for, given what lstat says now; None where it must be read."""
+
+
+def check(root: bytes, plan: RestorePlan, believed: Believed) -> None:
+    """Makes sure that each path the plan would change still is as in `plan.pre`. Raises Conflict; changes nothing."""
+    deleted: set[str] = set()
+    with FolderHandles(root) as handles:
+        for step in plan.steps:
+            path = os.fsencode(step.path)
+            try:
+                found = _lstat(handles, path)
+                if step.old is None:
+                    same = found is None or step.path in deleted
+                else:
+                    same = found is not None and _is_still(handles, path, found, step, believed)
+            except OSError as error:
+                raise Conflict(f"{step.path} cannot be read: {error.strerror}", _AGAIN) from None
+            if not same:
+                raise Conflict(f"{step.path} changed while the restore was being prepared", _AGAIN)
+            if step.act in ("delete", "rmdir"):
+                deleted.add(step.path)
+
+
+_AGAIN = "nothing was touched; try again"
+
+
+def _is_still(handles: FolderHandles, path: bytes, found: os.stat_result, step: Step, believed: Believed) -> bool:
+    old = step.old
+    if old is None or stat.S_IFMT(found.st_mode) != stat.S_IFMT(old.mode):
+        return False
+    if old.is_folder:
+        return True
+    oid = believed(path, found)
+    if oid is None:
+        oid = _hash(handles, path, old)
+    return oid == old.oid
+
+
+def _hash(handles: FolderHandles, path: bytes, entry: Entry) -> str:
+    import hashlib
+
+    folder, _, name = path.rpartition(b"/")
+    fd = handles.fd(folder)
+    if entry.is_link:
+        return object_id(b"blob", os.readlink(name, dir_fd=fd)).hex()
+    file = os.open(name, READ_FILE, dir_fd=fd)
+    try:
+        digest = hashlib.sha1(b"blob %d\0" % os.fstat(file).st_size, usedforsecurity=False)
+        while chunk := os.read(file, 1 << 20):
+            digest.update(chunk)
+    finally:
+        os.close(file)
+    return digest.hexdigest()

@@ -1,13 +1,31 @@
 """Owns the bytes of a savepoint's commit: its message, its trailers and how they are read back.
 
-Writing objects is left to `store.objects`, refs to `store.refs`.
+Writing objects is left to `store.objects`, refs to `store.refs`. Format: docs/formats/savepoint.md.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from typing import NamedTuple
 
+from chrono.clock import from_rfc3339, rfc3339
+from chrono.errors import StoreError
 from chrono.ids import CommitId, TreeId
+
+META_TRAILER = "Chrono-Meta"
+TIME_TRAILER = "Chrono-Time"
+KIND_TRAILER = "Chrono-Kind"
+_OWN = frozenset((META_TRAILER.lower(), TIME_TRAILER.lower()))
+_EMAIL = "chrono@localhost"
+
+_KEY = re.compile(r"[A-Za-z][A-Za-z0-9-]*")
+_LINE = re.compile(r"([A-Za-z][A-Za-z0-9-]*): (.*)", re.DOTALL)
+_LOOKS_LIKE_OURS = re.compile(r"\s*chrono-", re.IGNORECASE)
+_CONTROL = re.compile("[\\\\\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+_ESCAPED = re.compile(r"\\(\\|n|x[0-9a-f]{2}|u[0-9a-f]{4})")
+_MESSAGE_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+_PERSON = re.compile(rb"(.*) <([^<>]*)> (-?\d+) [+-]\d{4}")
 
 
 class Savepoint(NamedTuple):
@@ -34,3 +52,125 @@ class Savepoint(NamedTuple):
             if name == key:
                 return value
         return None
+
+
+def encode(
+    tree: TreeId,
+    meta: str | None,
+    parents: Iterable[CommitId],
+    author: str,
+    at_ns: int,
+    message: str,
+    trailers: Iterable[tuple[str, str]],
+) -> bytes:
+    """The raw commit object.
+
+    The trailers are the last block of the message, after an empty line, and hold no line break; the message cannot
+    reach into it, and lines of it that begin like ours are quoted. Raises ValueError for a malformed key, one that
+    this function writes itself, or a missing `Chrono-Kind`.
+    """
+    trailers = tuple(trailers)
+    for key, _ in trailers:
+        if not _KEY.fullmatch(key) or key.lower() in _OWN:
+            raise ValueError(f"not a trailer key: {key!r}")
+    if not any(key == KIND_TRAILER for key, _ in trailers):
+        raise ValueError(f"a savepoint needs the trailer {KIND_TRAILER}")
+    person = f"{_person(author)} <{_EMAIL}> {max(at_ns, 0) // 1_000_000_000} +0000"
+    head = [f"tree {tree}", *(f"parent {parent}" for parent in parents), f"author {person}", f"committer {person}"]
+    block = [*trailers, (TIME_TRAILER, rfc3339(max(at_ns, 0)))]
+    if meta is not None:
+        block.append((META_TRAILER, meta))
+    lines = [f"{key}: {_escape(value)}" for key, value in block]
+    text = "\n".join([*head, "", _defused(message), "", *lines, ""])
+    return text.encode("utf-8")
+
+
+def decode(commit: CommitId, raw: bytes, ref: str | None = None) -> Savepoint:
+    """Reads a raw commit object. Raises StoreError where it is none."""
+    head, separator, body = raw.partition(b"\n\n")
+    tree = None
+    parents = []
+    author = "unknown"
+    at_ns = 0
+    for line in head.split(b"\n"):
+        key, _, value = line.partition(b" ")
+        if key == b"tree" and tree is None:
+            tree = value.decode("ascii", "replace")
+        elif key == b"parent":
+            parents.append(CommitId(value.decode("ascii", "replace")))
+        elif key == b"author":
+            match = _PERSON.fullmatch(value)
+            if match is not None:
+                author = match[1].decode("utf-8", "replace")
+                at_ns = int(match[3]) * 1_000_000_000
+    if tree is None or len(tree) != 40 or not separator:
+        raise StoreError(f"object {commit} is not a commit")
+    message, trailers = split_message(body)
+    values = dict(reversed(trailers))
+    if TIME_TRAILER in values:
+        try:
+            at_ns = from_rfc3339(values[TIME_TRAILER])
+        except ValueError:
+            pass
+    return Savepoint(
+        commit,
+        values.get(KIND_TRAILER, "commit"),
+        ref,
+        at_ns,
+        message,
+        author,
+        TreeId(tree),
+        values.get(META_TRAILER),
+        tuple(parents),
+        trailers,
+    )
+
+
+def split_message(body: bytes) -> tuple[str, tuple[tuple[str, str], ...]]:
+    """(message, trailers) of a commit's text. Only the last block counts, and only if each line of it is a trailer."""
+    text = body.decode("utf-8", "surrogateescape").rstrip("\n")
+    message, separator, block = text.rpartition("\n\n")
+    if not separator:
+        return text, ()
+    trailers = []
+    for line in block.split("\n"):
+        match = _LINE.fullmatch(line)
+        if match is None:
+            return text, ()
+        trailers.append((match[1], _unescape(match[2])))
+    return message, tuple(trailers)
+
+
+def _person(name: str) -> str:
+    clean = re.sub(r"[<>\x00-\x1f\x7f-\x9f\ud800-\udfff]", " ", name).strip(" .,:;\"'\\")
+    return clean or "unknown"
+
+
+def _defused(message: str) -> str:
+    text = message.replace("\r\n", "\n").replace("\r", "\n")
+    text = _MESSAGE_CONTROL.sub("\ufffd", text).strip()
+    lines = ["> " + line if _LOOKS_LIKE_OURS.match(line) else line.rstrip() for line in text.split("\n")]
+    return "\n".join(lines).strip() or "(no message)"
+
+
+def _escape(value: str) -> str:
+    def escaped(match: re.Match[str]) -> str:
+        char = match[0]
+        if char == "\\":
+            return "\\\\"
+        if char == "\n":
+            return "\\n"
+        number = ord(char)
+        return f"\\x{number:02x}" if number < 0x100 else f"\\u{number:04x}"
+
+    return _CONTROL.sub(escaped, value)
+
+
+def _unescape(text: str) -> str:
+    def plain(match: re.Match[str]) -> str:
+        code = match[1]
+        if code == "\\":
+            return "\\"
+        return "\n" if code == "n" else chr(int(code[1:], 16))
+
+    return _ESCAPED.sub(plain, text)

@@ -1,0 +1,199 @@
+"""Owns carrying out a restore plan: stage everything, sync once, then rename into place.
+
+Every file is at each instant its old or its new content. What to do is decided by `store.restore`.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import stat
+from collections.abc import Callable, Iterator
+
+from chrono.errors import StoreError
+from chrono.store.contents import Entry
+from chrono.store.disk import READ_FILE, READ_FOLDER, Disk
+from chrono.store.handles import FolderHandles
+from chrono.store.names import STAGE_PREFIX
+from chrono.store.restore import Left, Restored, RestorePlan, Step
+
+Blob = Callable[[bytes], tuple[int, Iterator[bytes]]]
+"""A blob by its 20-byte id: its size in bytes, and its content in pieces."""
+
+_CHUNK_BYTES = 1 << 20
+
+
+class Stage:
+    """New content of one operation, in `.chrono/stage/<op>/<number of the step>`."""
+
+    def __init__(self, folder: bytes, disk: Disk) -> None:
+        self._folder = folder
+        self._disk = disk
+
+    def fill(self, plan: RestorePlan, blob: Blob) -> None:
+        """Writes each new content, checks it against its id, and syncs once. Raises OSError, StoreError."""
+        self.remove()
+        self._disk.mkdir(self._folder, 0o700)
+        with FolderHandles(self._folder) as handles:
+            fd = handles.fd(b"")
+            for number, step in enumerate(plan.steps):
+                if step.act == "link" and step.new is not None:
+                    target = b"".join(blob(bytes.fromhex(step.new.oid))[1])
+                    self._disk.symlink(target, b"%d" % number, fd)
+                elif step.act == "write" and step.new is not None:
+                    self._write(b"%d" % number, step.new, blob, fd)
+            self._disk.syncfs(fd)
+
+    def _write(self, name: bytes, entry: Entry, blob: Blob, dir_fd: int) -> None:
+        size, chunks = blob(bytes.fromhex(entry.oid))
+        digest = hashlib.sha1(b"blob %d\0" % size, usedforsecurity=False)
+        fd = self._disk.create(name, 0o600, dir_fd)
+        try:
+            for chunk in chunks:
+                digest.update(chunk)
+                self._disk.write(fd, chunk)
+            if digest.hexdigest() != entry.oid:
+                raise StoreError(f"object {entry.oid} is damaged: its content has another id")
+            self._disk.fchmod(fd, stat.S_IMODE(entry.mode))
+        finally:
+            os.close(fd)
+
+    def open(self) -> int:
+        """A descriptor of the folder."""
+        return os.open(self._folder, READ_FOLDER)
+
+    def remove(self) -> None:
+        """Removes the stage of this operation; only files and links are ever in it."""
+        try:
+            fd = self.open()
+        except OSError:
+            return
+        try:
+            for name in os.listdir(fd):
+                self._disk.unlink(os.fsencode(name), fd)
+        finally:
+            os.close(fd)
+        self._disk.rmdir(self._folder)
+
+
+class Applier:
+    """Changes the work tree; the stage must be full and synced."""
+
+    def __init__(self, root: bytes, plan: RestorePlan, stage: Stage, disk: Disk) -> None:
+        self._plan = plan
+        self._stage = stage
+        self._disk = disk
+        self._handles = FolderHandles(root)
+        self._modes: dict[bytes, int] = {}
+        self._left: list[Left] = []
+
+    def run(self) -> Restored:
+        """Durable when it returns. Raises OSError half-way: the journal then says what was meant."""
+        steps = [(number, step, os.fsencode(step.path)) for number, step in enumerate(self._plan.steps)]
+        stage_fd = self._stage.open()
+        try:
+            with self._handles:
+                self._take_away(steps)
+                self._put_in_place(steps, stage_fd)
+                self._set_modes(steps)
+                self._handles.close()
+                self._disk.syncfs(self._handles.fd(b""))
+        finally:
+            os.close(stage_fd)
+        return Restored(len(self._plan.writes), len(self._plan.deletes), (*self._plan.left, *self._left))
+
+    def _take_away(self, steps: list[tuple[int, Step, bytes]]) -> None:
+        """Files first, then folders, the deepest first."""
+        for _, step, path in reversed(steps):
+            if step.act == "delete":
+                fd, name = self._parent(path)
+                try:
+                    self._disk.unlink(name, fd)
+                except FileNotFoundError:
+                    pass
+        for _, step, path in reversed(steps):
+            if step.act == "rmdir":
+                fd, name = self._parent(path)
+                try:
+                    self._disk.rmdir(name, fd)
+                    self._modes.pop(path, None)
+                except FileNotFoundError:
+                    self._modes.pop(path, None)
+                except OSError as error:
+                    if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                        raise
+                    self._left.append(Left(step.path, "the folder holds files that no savepoint holds"))
+        self._handles.close()
+
+    def _put_in_place(self, steps: list[tuple[int, Step, bytes]], stage_fd: int) -> None:
+        for _, step, path in steps:
+            if step.act == "mkdir" and step.new is not None:
+                fd, name = self._parent(path)
+                try:
+                    self._disk.mkdir(name, 0o700, fd)
+                except FileExistsError:
+                    if not stat.S_ISDIR(os.stat(name, dir_fd=fd, follow_symlinks=False).st_mode):
+                        raise
+                self._modes[path] = stat.S_IMODE(step.new.mode)
+        for number, step, path in steps:
+            if step.act in ("write", "link"):
+                fd, name = self._parent(path)
+                try:
+                    self._disk.rename(b"%d" % number, name, stage_fd, fd)
+                except OSError as error:
+                    if error.errno != errno.EXDEV:
+                        raise
+                    self._copy(b"%d" % number, name, stage_fd, fd)
+
+    def _copy(self, source: bytes, name: bytes, stage_fd: int, dir_fd: int) -> None:
+        """The folder is on another file system: the content waits beside its target instead."""
+        temp = STAGE_PREFIX + hashlib.sha256(name).hexdigest()[:16].encode()
+        try:
+            self._disk.unlink(temp, dir_fd)
+        except FileNotFoundError:
+            pass
+        found = os.stat(source, dir_fd=stage_fd, follow_symlinks=False)
+        if stat.S_ISLNK(found.st_mode):
+            self._disk.symlink(os.readlink(source, dir_fd=stage_fd), temp, dir_fd)
+        else:
+            self._copy_file(source, temp, stat.S_IMODE(found.st_mode), stage_fd, dir_fd)
+        self._disk.rename(temp, name, dir_fd, dir_fd)
+
+    def _copy_file(self, source: bytes, temp: bytes, mode: int, stage_fd: int, dir_fd: int) -> None:
+        self._disk.chmod(source, 0o600, stage_fd)
+        file = os.open(source, READ_FILE, dir_fd=stage_fd)
+        try:
+            out = self._disk.create(temp, 0o600, dir_fd)
+            try:
+                while chunk := os.read(file, _CHUNK_BYTES):
+                    self._disk.write(out, chunk)
+                self._disk.fchmod(out, mode)
+                self._disk.fsync(out)
+            finally:
+                os.close(out)
+        finally:
+            os.close(file)
+
+    def _set_modes(self, steps: list[tuple[int, Step, bytes]]) -> None:
+        """Files first; folders last and the deepest first, since a folder may lose our own right to write."""
+        for _, step, path in steps:
+            if step.act == "chmod" and step.new is not None:
+                if step.new.is_folder:
+                    self._modes[path] = stat.S_IMODE(step.new.mode)
+                else:
+                    fd, name = self._parent(path)
+                    self._disk.chmod(name, stat.S_IMODE(step.new.mode), fd)
+        for path in sorted(self._modes, reverse=True):
+            self._disk.fchmod(self._handles.fd(path), self._modes[path])
+
+    def _parent(self, path: bytes) -> tuple[int, bytes]:
+        """The folder of `path`, reached without following a link and made writable if it is ours, and the name."""
+        folder, _, name = path.rpartition(b"/")
+        fd = self._handles.fd(folder)
+        if folder not in self._modes:
+            found = os.fstat(fd)
+            if found.st_uid == os.geteuid() and found.st_mode & 0o300 != 0o300:
+                self._modes[folder] = stat.S_IMODE(found.st_mode)
+                self._disk.fchmod(fd, stat.S_IMODE(found.st_mode) | 0o700)
+        return fd, name

@@ -1,0 +1,143 @@
+"""Owns looking into what a savepoint holds: entries by path, and what differs between two of them.
+
+Entries carry full mode bits, from the tree and the metadata together. Paths are bytes, with files' own names.
+"""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from chrono.store import tree
+from chrono.store.metadata import Metadata
+from chrono.store.names import file_name, is_ours_to_leave
+
+ReadTree = Callable[[bytes], bytes]
+
+_TYPES = {tree.FOLDER: stat.S_IFDIR, tree.LINK: stat.S_IFLNK}
+
+
+class Entry(NamedTuple):
+    """One path on one side: `mode` as in stat (file type and permission bits), `oid` in hexadecimal."""
+
+    mode: int
+    oid: str
+
+    @property
+    def is_folder(self) -> bool:
+        return stat.S_ISDIR(self.mode)
+
+    @property
+    def is_link(self) -> bool:
+        return stat.S_ISLNK(self.mode)
+
+
+class Difference(NamedTuple):
+    """One path that differs. A folder that is only on one side comes before what is in it."""
+
+    path: bytes
+    old: Entry | None
+    new: Entry | None
+
+
+class Contents:
+    """One savepoint's tree and metadata; `read_tree` gives the bytes of a tree object."""
+
+    def __init__(self, root: bytes, meta: Metadata, read_tree: ReadTree) -> None:
+        self.root = root
+        self.meta = meta
+        self._read_tree = read_tree
+        self._known: dict[bytes, dict[bytes, tree.TreeEntry]] = {}
+
+    def list(self, oid: bytes) -> dict[bytes, tree.TreeEntry]:
+        """The entries of one tree object by the files' names. Submodule links, which we never write, are left out."""
+        found = self._known.get(oid)
+        if found is None:
+            entries = tree.parse(self._read_tree(oid))
+            found = {file_name(entry.name): entry for entry in entries if entry.mode != tree.GITLINK}
+            self._known[oid] = found
+        return found
+
+    def entry(self, path: bytes, found: tree.TreeEntry) -> Entry:
+        kind = _TYPES.get(found.mode, stat.S_IFREG)
+        return Entry(kind | self.meta.mode(path, found.mode), found.oid.hex())
+
+    def find(self, path: bytes) -> Entry | None:
+        """The entry at `path`; the root for b""."""
+        at = tree.TreeEntry(b"", tree.FOLDER, self.root)
+        for name in path.split(b"/") if path else ():
+            if at.mode != tree.FOLDER:
+                return None
+            below = self.list(at.oid).get(name)
+            if below is None:
+                return None
+            at = below
+        return self.entry(path, at)
+
+    def names(self, folder: bytes) -> frozenset[bytes]:
+        """The names directly in `folder`, none where it is no folder."""
+        at = self.find(folder)
+        if at is None or not at.is_folder:
+            return frozenset()
+        return frozenset(self.list(bytes.fromhex(at.oid)))
+
+    def differences(self, other: Contents) -> Iterator[Difference]:
+        """What must change to turn this into `other`, sorted by path. Never names a path that is not ours."""
+        found = {item.path: item for item in self._by_tree(other)}
+        if self.meta is not other.meta:
+            for path in self._mode_suspects(other):
+                if path not in found:
+                    old, new = self.find(path), other.find(path)
+                    if old is not None and new is not None and old != new:
+                        found[path] = Difference(path, old, new)
+        for path in sorted(found, key=_by_parts):
+            if not is_ours_to_leave(path):
+                yield found[path]
+
+    def _by_tree(self, other: Contents) -> Iterator[Difference]:
+        stack: list[tuple[bytes, bytes | None, bytes | None]] = [(b"", self.root, other.root)]
+        while stack:
+            folder, mine, theirs = stack.pop()
+            if mine == theirs:
+                continue
+            left = self.list(mine) if mine is not None else {}
+            right = other.list(theirs) if theirs is not None else {}
+            for name in left.keys() | right.keys():
+                a, b = left.get(name), right.get(name)
+                if a is not None and b is not None and a[1:] == b[1:]:
+                    continue
+                path = folder + b"/" + name if folder else name
+                old = self.entry(path, a) if a is not None else None
+                new = other.entry(path, b) if b is not None else None
+                if old != new and not _same_folder(old, new):
+                    yield Difference(path, old, new)
+                below_a = a.oid if a is not None and a.mode == tree.FOLDER else None
+                below_b = b.oid if b is not None and b.mode == tree.FOLDER else None
+                if below_a is not None or below_b is not None:
+                    stack.append((path, below_a, below_b))
+
+    def _mode_suspects(self, other: Contents) -> Iterator[bytes]:
+        """Paths whose mode bits may differ although the trees do not show it."""
+        mine, theirs = self.meta, other.meta
+        for a, b in ((mine.files, theirs.files), (mine.folders, theirs.folders)):
+            yield from (path for path in a.keys() | b.keys() if a.get(path) != b.get(path))
+        for a, b in ((mine.plain, theirs.plain), (mine.executable, theirs.executable)):
+            for folder in a.keys() | b.keys():
+                if a.get(folder) != b.get(folder):
+                    for name in self.names(folder):
+                        yield folder + b"/" + name if folder else name
+
+
+def _same_folder(old: Entry | None, new: Entry | None) -> bool:
+    """Two folders of the same mode differ only by what is in them, which is told by itself."""
+    return old is not None and new is not None and old.is_folder and new.is_folder and old.mode == new.mode
+
+
+def _by_parts(path: bytes) -> list[bytes]:
+    return path.split(b"/")
+
+
+def within(path: bytes, scopes: tuple[bytes, ...]) -> bool:
+    """Whether `path` is one of `scopes` or lies below one; everything is where there are none."""
+    return not scopes or any(path == scope or path.startswith(scope + b"/") for scope in scopes)

@@ -1,0 +1,439 @@
+"""Owns objects: reading them by id, and writing new ones so that they are durable before anything names them.
+
+Objects are read without libgit2 where they lie loose or undeltified, so that a hook need not import pygit2; it is
+imported on first use for the rest. Bytes go in and out exactly: no filter, attribute or line ending is applied.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Protocol
+
+from chrono.errors import StoreError
+from chrono.store.disk import READ_FILE, Disk
+from chrono.store.pack import KIND_NAMES, PackIndex, PackWriter
+from chrono.store.tree import object_id
+
+if TYPE_CHECKING:
+    import pygit2
+
+LOOSE_AT_MOST = 24
+"""More new objects than this go into one pack (a loose object costs a whole block and an inode)."""
+
+STREAM_ABOVE_BYTES = 8 << 20
+"""Larger files are streamed into a loose object, so that reading them back is a stream too."""
+
+_CHUNK_BYTES = 1 << 20
+_PROBE_BYTES = 64 << 10
+
+
+class FileChanged(Exception):
+    """A file that was not as long as its stat said: it changed while it was read."""
+
+
+class SourceError(OSError):
+    """The file that was to be stored could not be read; everything else that fails is the store's own."""
+
+
+class Sink(Protocol):
+    """Where a scan puts what it reads."""
+
+    def put(self, kind: bytes, data: bytes) -> bytes:
+        """Takes an object, returns its 20-byte id."""
+        ...
+
+    def put_stream(self, fd: int, size: int) -> bytes:
+        """Takes a blob of `size` bytes from `fd`. Raises FileChanged, SourceError."""
+        ...
+
+
+class Objects:
+    """The objects of one repository."""
+
+    def __init__(self, folder: bytes, disk: Disk) -> None:
+        self.folder = folder
+        self.disk = disk
+        self._pack_folder = os.path.join(folder, b"pack")
+        self._packs: dict[bytes, PackIndex] = {}
+        self._packs_stamp: tuple[int, int] | None = None
+        self._odb: pygit2.Odb | None = None
+
+    def path(self, oid: bytes) -> bytes:
+        """Where the object lies if it is loose."""
+        digits = oid.hex()
+        return os.path.join(self.folder, digits[:2].encode(), digits[2:].encode())
+
+    def read(self, oid: bytes) -> tuple[bytes, bytes]:
+        """(kind, data). Raises KeyError where there is none, StoreError where it is damaged."""
+        loose = self._read_loose(oid)
+        if loose is not None:
+            return loose
+        for index in self._indexes():
+            offset = index.offset(oid)
+            if offset is not None:
+                found = index.read(offset)
+                if found is not None:
+                    return found[0], found[2]
+        return self._read_with_libgit2(oid)
+
+    def read_as(self, oid: bytes, kind: bytes) -> bytes:
+        """The data of an object that must be a `kind`. Raises StoreError also where it is missing."""
+        try:
+            found, data = self.read(oid)
+        except KeyError:
+            raise StoreError(
+                f"the store lacks object {oid.hex()}", "run chrono doctor; a remote may still hold it"
+            ) from None
+        if found != kind:
+            raise StoreError(f"object {oid.hex()} is a {found.decode()}, not a {kind.decode()}")
+        return data
+
+    def head(self, oid: bytes) -> tuple[bytes, int] | None:
+        """(kind, size in bytes) without reading the content, or None where there is no such object."""
+        try:
+            fd = os.open(self.path(oid), READ_FILE)
+        except (FileNotFoundError, NotADirectoryError):
+            pass
+        else:
+            try:
+                kind, size, _, _ = _loose_head(fd, oid)
+            finally:
+                os.close(fd)
+            return kind, size
+        for index in self._indexes():
+            offset = index.offset(oid)
+            if offset is not None:
+                found = index.read(offset, head_only=True)
+                if found is not None:
+                    return found[0], found[1]
+                kind, data = self._read_with_libgit2(oid)
+                return kind, len(data)
+        return None
+
+    def chunks(self, oid: bytes) -> Iterator[bytes]:
+        """A blob's data in pieces. Large blobs are loose, so this holds a megabyte at a time. Raises StoreError."""
+        try:
+            fd = os.open(self.path(oid), READ_FILE)
+        except (FileNotFoundError, NotADirectoryError):
+            yield self.read_as(oid, b"blob")
+            return
+        try:
+            kind, size, inflater, first = _loose_head(fd, oid)
+            if kind != b"blob":
+                raise StoreError(f"object {oid.hex()} is a {kind.decode()}, not a blob")
+            sent = len(first)
+            yield first
+            while not inflater.eof:
+                chunk = inflater.unconsumed_tail or os.read(fd, _CHUNK_BYTES)
+                if not chunk:
+                    break
+                part = _decompress(inflater, chunk, oid)
+                sent += len(part)
+                yield part
+            if sent != size:
+                raise StoreError(f"object {oid.hex()} is damaged: its size differs")
+        finally:
+            os.close(fd)
+
+    def refresh_time(self, oid: bytes) -> None:
+        """A loose object that is used again counts as new, so that pruning by age spares it."""
+        try:
+            os.utime(self.path(oid), follow_symlinks=False)
+        except OSError:
+            pass
+
+    def close(self) -> None:
+        for index in self._packs.values():
+            index.close()
+        self._packs.clear()
+        self._packs_stamp = None
+        self._odb = None
+
+    def _read_loose(self, oid: bytes) -> tuple[bytes, bytes] | None:
+        try:
+            fd = os.open(self.path(oid), READ_FILE)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            raise StoreError(f"object {oid.hex()} cannot be read: {error.strerror}") from None
+        try:
+            kind, size, inflater, first = _loose_head(fd, oid)
+            parts = [first]
+            while not inflater.eof:
+                chunk = inflater.unconsumed_tail or os.read(fd, _CHUNK_BYTES)
+                if not chunk:
+                    break
+                parts.append(_decompress(inflater, chunk, oid))
+        finally:
+            os.close(fd)
+        data = b"".join(parts)
+        if len(data) != size:
+            raise StoreError(f"object {oid.hex()} is damaged: its size differs")
+        return kind, data
+
+    def _indexes(self) -> list[PackIndex]:
+        """The packs of now: the folder is listed again when it changed."""
+        try:
+            found = os.stat(self._pack_folder)
+        except FileNotFoundError:
+            return []
+        stamp = (found.st_mtime_ns, found.st_ino)
+        if stamp != self._packs_stamp:
+            with os.scandir(self._pack_folder) as found_names:
+                names = {entry.name for entry in found_names if entry.name.endswith(b".idx")}
+            for gone in set(self._packs) - names:
+                self._packs.pop(gone).close()
+            for name in sorted(names - set(self._packs)):
+                self._packs[name] = PackIndex(os.path.join(self._pack_folder, name))
+            # A folder that changed within the clock's grain of now may change again unseen.
+            fresh = os.stat(self._pack_folder).st_mtime_ns
+            self._packs_stamp = stamp if fresh == stamp[0] and _is_old(fresh) else None
+        return list(self._packs.values())
+
+    def _read_with_libgit2(self, oid: bytes) -> tuple[bytes, bytes]:
+        if self._odb is None:
+            self._odb = _open_odb(self.folder)
+        import pygit2
+
+        try:
+            kind, data = self._odb.read(pygit2.Oid(raw=oid))
+        except KeyError:
+            raise
+        except Exception as error:
+            raise StoreError(f"object {oid.hex()} cannot be read: {error}") from None
+        return KIND_NAMES[int(kind)], data
+
+
+def _is_old(mtime_ns: int) -> bool:
+    import time
+
+    return time.time_ns() - mtime_ns > 50_000_000
+
+
+def _open_odb(folder: bytes) -> pygit2.Odb:
+    """A database of exactly two backends: alternates, replace refs, grafts and configuration are never read."""
+    import pygit2
+
+    path = os.fsdecode(folder)
+    odb = pygit2.Odb()
+    odb.add_backend(pygit2.OdbBackendPack(path), 2)
+    odb.add_backend(pygit2.OdbBackendLoose(path, 1, False), 1)
+    return odb
+
+
+def _loose_head(fd: int, oid: bytes) -> tuple[bytes, int, zlib._Decompress, bytes]:
+    """(kind, size, the inflater, the first data) of an open loose object."""
+    inflater = zlib.decompressobj()
+    text = _decompress(inflater, os.read(fd, 4096), oid)
+    head, null, rest = text.partition(b"\0")
+    kind, _, size = head.partition(b" ")
+    if not null or kind not in (b"blob", b"tree", b"commit", b"tag") or not size.isdigit():
+        raise StoreError(f"object {oid.hex()} is damaged: it has no header")
+    return kind, int(size), inflater, rest
+
+
+def _decompress(inflater: zlib._Decompress, chunk: bytes, oid: bytes) -> bytes:
+    try:
+        return inflater.decompress(chunk, _CHUNK_BYTES)
+    except zlib.error as error:
+        raise StoreError(f"object {oid.hex()} is damaged: {error}") from None
+
+
+class HashOnly:
+    """A sink that writes nothing: ids are computed, trees are kept so that they can be read back."""
+
+    def __init__(self) -> None:
+        self.trees: dict[bytes, bytes] = {}
+
+    def put(self, kind: bytes, data: bytes) -> bytes:
+        oid = object_id(kind, data)
+        if kind == b"tree":
+            self.trees[oid] = data
+        return oid
+
+    def put_stream(self, fd: int, size: int) -> bytes:
+        digest = hashlib.sha1(b"blob %d\0" % size, usedforsecurity=False)
+        left = size
+        while left:
+            chunk = _read_source(fd, min(left, _CHUNK_BYTES))
+            digest.update(chunk)
+            left -= len(chunk)
+        return digest.digest()
+
+
+class NewObjects:
+    """A sink that writes: up to 24 objects loose, more of them into one pack, large blobs always loose.
+
+    Nothing is durable, and nothing may be named by a ref, before `flush` returns.
+    """
+
+    def __init__(self, objects: Objects) -> None:
+        self._objects = objects
+        self._disk = objects.disk
+        self._held: dict[bytes, tuple[bytes, bytes]] = {}
+        self._known: set[bytes] = set()
+        self._pack: PackWriter | None = None
+        self._folders: set[bytes] = set()
+
+    def put(self, kind: bytes, data: bytes) -> bytes:
+        oid = object_id(kind, data)
+        if oid in self._known or self._exists(oid, kind, len(data)):
+            return oid
+        self._known.add(oid)
+        with _failing_as_store():
+            self._hold(oid, kind, data)
+        return oid
+
+    def _hold(self, oid: bytes, kind: bytes, data: bytes) -> None:
+        if self._pack is not None:
+            self._pack.add(oid, kind, data)
+        else:
+            self._held[oid] = (kind, data)
+            if len(self._held) > LOOSE_AT_MOST:
+                self._pack = PackWriter(self._objects._pack_folder, self._disk)
+                for held, (held_kind, held_data) in self._held.items():
+                    self._pack.add(held, held_kind, held_data)
+                self._held.clear()
+
+    def put_stream(self, fd: int, size: int) -> bytes:
+        with _failing_as_store():
+            return self._put_stream(fd, size)
+
+    def _put_stream(self, fd: int, size: int) -> bytes:
+        temp = self._temp()
+        out = self._disk.create(temp, 0o444)
+        try:
+            oid = self._stream(fd, size, out)
+            if oid in self._known or self._exists(oid, b"blob", size):
+                self._disk.unlink(temp)
+                return oid
+            self._disk.fsync(out)
+        except BaseException:
+            _remove(temp, self._disk)
+            raise
+        finally:
+            os.close(out)
+        self._name(temp, oid)
+        self._known.add(oid)
+        return oid
+
+    def flush(self) -> None:
+        """Makes everything taken so far durable, then visible. Raises StoreError (no space, I/O error, …)."""
+        with _failing_as_store():
+            if self._pack is not None:
+                self._pack.finish()
+                self._pack = None
+            self._write_loose()
+            for folder in sorted(self._folders):
+                self._disk.fsync_folder(folder)
+            self._folders.clear()
+
+    def abandon(self) -> None:
+        """Drops what was not flushed."""
+        if self._pack is not None:
+            self._pack.abandon()
+            self._pack = None
+        self._held.clear()
+        self._known.clear()
+
+    def _exists(self, oid: bytes, kind: bytes, size: int) -> bool:
+        found = self._objects.head(oid)
+        if found is None:
+            return False
+        if found != (kind, size):
+            raise StoreError(
+                f"another object already has the id {oid.hex()}",
+                "this looks like a forged SHA-1 collision; find the file that changed last and remove it",
+            )
+        self._objects.refresh_time(oid)
+        self._known.add(oid)
+        return True
+
+    def _write_loose(self) -> None:
+        """All contents first, then one round of syncs, which the file system can serve at once, then the names."""
+        written: list[tuple[bytes, bytes, int]] = []
+        try:
+            for oid, (kind, data) in self._held.items():
+                temp = self._temp()
+                fd = self._disk.create(temp, 0o444)
+                written.append((temp, oid, fd))
+                self._disk.write(fd, zlib.compress(b"%s %d\0%s" % (kind, len(data), data), 1))
+            for _, _, fd in written:
+                self._disk.fsync(fd)
+            for temp, oid, _ in written:
+                self._name(temp, oid)
+        except BaseException:
+            for temp, _, _ in written:
+                _remove(temp, self._disk)
+            raise
+        finally:
+            for _, _, fd in written:
+                os.close(fd)
+        self._held.clear()
+
+    def _name(self, temp: bytes, oid: bytes) -> None:
+        path = self._objects.path(oid)
+        folder = os.path.dirname(path)
+        try:
+            self._disk.rename(temp, path)
+        except FileNotFoundError:
+            try:
+                self._disk.mkdir(folder, 0o700)
+            except FileExistsError:
+                pass
+            self._folders.add(self._objects.folder)
+            self._disk.rename(temp, path)
+        self._folders.add(folder)
+
+    def _temp(self) -> bytes:
+        return os.path.join(self._objects.folder, b"tmp_obj_" + os.urandom(8).hex().encode())
+
+    def _stream(self, fd: int, size: int, out: int) -> bytes:
+        head = b"blob %d\0" % size
+        digest = hashlib.sha1(head, usedforsecurity=False)
+        probe = os.pread(fd, _PROBE_BYTES, 0)
+        gains = len(zlib.compress(probe, 1)) < len(probe) * 0.97
+        deflater = zlib.compressobj(1 if gains else 0)
+        self._disk.write(out, deflater.compress(head))
+        left = size
+        while left:
+            chunk = _read_source(fd, min(left, _CHUNK_BYTES))
+            digest.update(chunk)
+            self._disk.write(out, deflater.compress(chunk))
+            left -= len(chunk)
+        self._disk.write(out, deflater.flush())
+        return digest.digest()
+
+
+def _read_source(fd: int, size: int) -> bytes:
+    try:
+        chunk = os.read(fd, size)
+    except OSError as error:
+        raise SourceError(error.errno, error.strerror) from None
+    if not chunk:
+        raise FileChanged
+    return chunk
+
+
+@contextmanager
+def _failing_as_store() -> Iterator[None]:
+    """An object that cannot be written is the store's failure, never a file that cannot be read."""
+    try:
+        yield
+    except SourceError:
+        raise
+    except OSError as error:
+        hint = "free some space" if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) else None
+        raise StoreError(f"the savepoint could not be written: {error.strerror}", hint) from error
+
+
+def _remove(temp: bytes, disk: Disk) -> None:
+    try:
+        disk.unlink(temp)
+    except OSError:
+        pass

@@ -1,0 +1,252 @@
+"""Owns pack files: writing one a savepoint without deltas, and finding an object in an index without libgit2.
+
+Format: git's gitformat-pack, version 2 of both files. Reading what a pack holds is left to `store.objects`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import mmap
+import os
+import struct
+import zlib
+from array import array
+from bisect import bisect_left
+
+from chrono.errors import StoreError
+from chrono.store.disk import READ_FILE, Disk
+
+KINDS = {b"commit": 1, b"tree": 2, b"blob": 3, b"tag": 4}
+KIND_NAMES = {number: name for name, number in KINDS.items()}
+_SPILL_BYTES = 16 << 20
+_READ_BYTES = 1 << 20
+_INDEX_MAGIC = b"\xfftOc\x00\x00\x00\x02"
+
+
+class PackWriter:
+    """One pack under way: `add` objects, then `finish`, or `abandon` it. In memory up to 16 MiB."""
+
+    def __init__(self, folder: bytes, disk: Disk) -> None:
+        self._folder = folder
+        self._disk = disk
+        self._parts: list[bytes] = []
+        self._held = 0
+        self._size = 12
+        self._entries: list[tuple[bytes, int, int]] = []
+        self._temp = os.path.join(folder, b"tmp_pack_" + os.urandom(8).hex().encode())
+        self._fd = -1
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def add(self, oid: bytes, kind: bytes, data: bytes) -> None:
+        body = _object_head(KINDS[kind], len(data)) + zlib.compress(data, 1)
+        self._entries.append((oid, zlib.crc32(body), self._size))
+        self._parts.append(body)
+        self._held += len(body)
+        self._size += len(body)
+        if self._held > _SPILL_BYTES:
+            self._spill()
+
+    def finish(self) -> None:
+        """Writes, syncs and names the pack, then its index, which makes it visible."""
+        header = b"PACK" + struct.pack(">II", 2, len(self._entries))
+        if self._fd < 0:
+            self._fd = self._disk.create(self._temp, 0o444)
+            self._parts.insert(0, header)
+            body = b"".join(self._parts)
+            trailer = hashlib.sha1(body, usedforsecurity=False).digest()
+            self._disk.write(self._fd, body + trailer)
+        else:
+            self._spill()
+            self._disk.write_at(self._fd, header, 0)
+            trailer = self._hash_file()
+            os.lseek(self._fd, 0, os.SEEK_END)
+            self._disk.write(self._fd, trailer)
+        self._disk.fsync(self._fd)
+        stem = os.path.join(self._folder, b"pack-" + trailer.hex().encode())
+        self._disk.rename(self._temp, stem + b".pack")
+        self._write_index(stem, trailer)
+        self._disk.fsync_folder(self._folder)
+        os.close(self._fd)
+        self._fd = -1
+
+    def abandon(self) -> None:
+        """Removes what was written, as far as that is possible."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+        try:
+            self._disk.unlink(self._temp)
+        except OSError:
+            pass
+
+    def _spill(self) -> None:
+        if self._fd < 0:
+            self._fd = self._disk.create(self._temp, 0o444)
+            self._disk.write(self._fd, b"\0" * 12)
+        self._disk.write(self._fd, b"".join(self._parts))
+        self._parts.clear()
+        self._held = 0
+
+    def _hash_file(self) -> bytes:
+        """The header was not known when the body went out, so the body is read again (from the page cache)."""
+        digest = hashlib.sha1(usedforsecurity=False)
+        os.lseek(self._fd, 0, os.SEEK_SET)
+        while chunk := os.read(self._fd, _READ_BYTES):
+            digest.update(chunk)
+        return digest.digest()
+
+    def _write_index(self, stem: bytes, trailer: bytes) -> None:
+        data = _index(self._entries, trailer)
+        temp = self._temp.replace(b"tmp_pack_", b"tmp_idx_")
+        fd = self._disk.create(temp, 0o444)
+        try:
+            self._disk.write(fd, data)
+            self._disk.fsync(fd)
+        finally:
+            os.close(fd)
+        self._disk.rename(temp, stem + b".idx")
+
+
+def _object_head(kind: int, size: int) -> bytes:
+    first = (kind << 4) | (size & 0x0F)
+    size >>= 4
+    head = bytearray()
+    while size:
+        head.append(first | 0x80)
+        first = size & 0x7F
+        size >>= 7
+    head.append(first)
+    return bytes(head)
+
+
+def _index(entries: list[tuple[bytes, int, int]], trailer: bytes) -> bytes:
+    rows = sorted(entries)
+    counts = [0] * 256
+    for oid, _, _ in rows:
+        counts[oid[0]] += 1
+    total = 0
+    fanout = array("I")
+    for count in counts:
+        total += count
+        fanout.append(total)
+    offsets = array("I")
+    large: list[int] = []
+    for _, _, offset in rows:
+        if offset < 0x80000000:
+            offsets.append(offset)
+        else:
+            offsets.append(0x80000000 | len(large))
+            large.append(offset)
+    checksums = array("I", [crc for _, crc, _ in rows])
+    for numbers in (fanout, offsets, checksums):
+        if struct.pack("=I", 1) != struct.pack(">I", 1):
+            numbers.byteswap()
+    data = b"".join(
+        (
+            _INDEX_MAGIC,
+            fanout.tobytes(),
+            b"".join([oid for oid, _, _ in rows]),
+            checksums.tobytes(),
+            offsets.tobytes(),
+            struct.pack(f">{len(large)}Q", *large),
+            trailer,
+        )
+    )
+    return data + hashlib.sha1(data, usedforsecurity=False).digest()
+
+
+class PackIndex:
+    """One `.idx` and its pack, mapped into memory. Raises StoreError where the index is malformed."""
+
+    def __init__(self, path: bytes) -> None:
+        self.path = path
+        self._map = _map(path)
+        size = len(self._map)
+        if size < 1072 or self._map[:8] != _INDEX_MAGIC:
+            raise StoreError(f"{os.fsdecode(path)} is not a pack index of version 2")
+        self._fanout = struct.unpack(">256I", self._map[8:1032])
+        self._count = self._fanout[255]
+        if size < 1072 + 28 * self._count or list(self._fanout) != sorted(self._fanout):
+            raise StoreError(f"{os.fsdecode(path)} is cut or damaged")
+        self._pack: mmap.mmap | None = None
+
+    def offset(self, oid: bytes) -> int | None:
+        """Where the object begins in the pack, or None."""
+        first = oid[0]
+        low = self._fanout[first - 1] if first else 0
+        high = self._fanout[first]
+        view = self._map
+        rank = bisect_left(range(high), oid, low, high, key=lambda row: view[1032 + 20 * row : 1052 + 20 * row])
+        if rank >= high or view[1032 + 20 * rank : 1052 + 20 * rank] != oid:
+            return None
+        base = 1032 + 24 * self._count
+        value = int.from_bytes(view[base + 4 * rank : base + 4 * rank + 4], "big")
+        if value & 0x80000000:
+            base += 4 * self._count + 8 * (value & 0x7FFFFFFF)
+            value = int.from_bytes(view[base : base + 8], "big")
+        return value
+
+    def read(self, offset: int, *, head_only: bool = False) -> tuple[bytes, int, bytes] | None:
+        """(kind, size, data) of the object at `offset`; None where it is stored as a delta, which libgit2 reads."""
+        if self._pack is None:
+            self._pack = _map(self.path[:-4] + b".pack")
+        position = offset
+        byte = self._pack[position]
+        kind = (byte >> 4) & 7
+        size = byte & 0x0F
+        shift = 4
+        while byte & 0x80:
+            position += 1
+            byte = self._pack[position]
+            size |= (byte & 0x7F) << shift
+            shift += 7
+        name = KIND_NAMES.get(kind)
+        if name is None:
+            return None
+        if head_only:
+            return name, size, b""
+        data = _inflate(self._pack, position + 1, size)
+        return name, size, data
+
+    def close(self) -> None:
+        self._map.close()
+        if self._pack is not None:
+            self._pack.close()
+            self._pack = None
+
+
+def _inflate(source: mmap.mmap, start: int, size: int) -> bytes:
+    inflater = zlib.decompressobj()
+    parts = []
+    have = 0
+    step = size + 64
+    try:
+        while not inflater.eof and have <= size:
+            chunk = source[start : start + step]
+            if not chunk:
+                break
+            start += len(chunk)
+            part = inflater.decompress(chunk, size + 1 - have)
+            while inflater.unconsumed_tail and have + len(part) <= size:
+                part += inflater.decompress(inflater.unconsumed_tail, size + 1 - have - len(part))
+            have += len(part)
+            parts.append(part)
+    except zlib.error as error:
+        raise StoreError(f"an object in a pack is damaged: {error}") from None
+    data = b"".join(parts)
+    if len(data) != size:
+        raise StoreError("an object in a pack is damaged: its size differs")
+    return data
+
+
+def _map(path: bytes) -> mmap.mmap:
+    try:
+        fd = os.open(path, READ_FILE)
+        try:
+            return mmap.mmap(fd, 0, access=mmap.ACCESS_READ)
+        finally:
+            os.close(fd)
+    except (OSError, ValueError) as error:
+        raise StoreError(f"{os.fsdecode(path)} cannot be read: {error}") from None

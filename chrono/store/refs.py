@@ -1,0 +1,248 @@
+"""Owns refs: reading loose and packed ones, and moving one by compare-and-swap under git's own lock files.
+
+Written by hand so that no configuration, hook, reflog or symbolic ref of the repository can interfere. Which refs
+there are is said in docs/formats/savepoint.md.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import stat
+import time
+
+from chrono.errors import Conflict, StoreError
+from chrono.store.disk import READ_FILE, Disk
+
+AUTO = "refs/chrono/auto/"
+RESCUE = "refs/chrono/rescue/"
+BRANCHES = "refs/heads/"
+META = "refs/chrono/meta"
+
+STALE_LOCK_S = 2.0
+"""git holds the lock of a ref for milliseconds; no other chrono works while we hold the store lock."""
+
+_NAME = re.compile(r"refs(?:/(?![.])(?:(?!\.\.|@\{)[^\x00-\x20\x7f~^:?*\[\\/])+)+")
+_OID = re.compile(rb"[0-9a-f]{40}")
+
+
+def check_name(name: str) -> str:
+    """`name` if it is a ref git would accept. Raises StoreError."""
+    parts = name.split("/")
+    if not _NAME.fullmatch(name) or any(part.endswith((".lock", ".")) for part in parts):
+        raise StoreError(f"{name!r} is not a ref name")
+    return name
+
+
+class Refs:
+    """The refs of the repository at `repo` (absolute)."""
+
+    def __init__(self, repo: bytes, disk: Disk) -> None:
+        self._repo = repo
+        self._disk = disk
+        self._packed: dict[str, str] = {}
+        self._packed_stamp: tuple[int, int, int] | None = None
+
+    def read(self, name: str) -> str | None:
+        """The object id a ref holds, or None. An empty file, which a power cut can leave, counts as no ref."""
+        data = _content(self._path(check_name(name)))
+        if data is not None and data.strip(b"\0\n "):
+            return _oid(name, data)
+        return self._read_packed().get(name)
+
+    def below(self, prefix: str) -> list[tuple[str, str]]:
+        """(name, id) of all refs below `prefix`, which ends in "/"; numbers by value, else by name."""
+        found = {name: oid for name, oid in self._read_packed().items() if name.startswith(prefix)}
+        for name in self._loose(prefix.rstrip("/")):
+            oid = self.read(name)
+            if oid is not None:
+                found[name] = oid
+        return sorted(found.items(), key=lambda item: _order(item[0]))
+
+    def last_number(self, prefix: str) -> int:
+        """The highest number used below `prefix`, 0 where there is none."""
+        names = [name for name in self._read_packed() if name.startswith(prefix)]
+        names += self._loose(prefix.rstrip("/"))
+        numbers = [int(name[len(prefix) :]) for name in names if name[len(prefix) :].isdecimal()]
+        return max(numbers, default=0)
+
+    def head(self) -> str:
+        """The ref that HEAD names. Raises StoreError where HEAD names none below refs/heads/."""
+        data = _content(os.path.join(self._repo, b"HEAD")) or b""
+        text = data.decode("utf-8", "surrogateescape").strip()
+        if not text.startswith("ref: " + BRANCHES):
+            raise StoreError("HEAD of the hidden repository names no branch", "run chrono doctor")
+        return check_name(text[5:])
+
+    def set_head(self, name: str) -> None:
+        """Points HEAD to a branch, which need not exist yet."""
+        if not check_name(name).startswith(BRANCHES):
+            raise StoreError(f"{name} is not a branch")
+        path = os.path.join(self._repo, b"HEAD")
+        fd = self._lock(path + b".lock", "HEAD")
+        self._replace(fd, path, b"ref: " + name.encode("utf-8", "surrogateescape") + b"\n")
+
+    def update(self, name: str, old: str | None, new: str | None) -> None:
+        """Compare and swap; None stands for "no such ref". Durable when it returns. Raises Conflict, StoreError."""
+        path = self._path(check_name(name))
+        try:
+            self._make_folders(path)
+            fd = self._lock(path + b".lock", name)
+            try:
+                now = self.read(name)
+                if now != old:
+                    raise Conflict(
+                        f"{name} is {now or 'absent'}, not {old or 'absent'}", "another process moved it; try again"
+                    )
+                if new is None:
+                    self._delete(name, path)
+            except BaseException:
+                self._unlock(fd, path + b".lock")
+                raise
+            if new is None:
+                self._unlock(fd, path + b".lock")
+                self._disk.fsync_folder(os.path.dirname(path))
+            else:
+                self._replace(fd, path, new.encode("ascii") + b"\n")
+        except OSError as error:
+            raise StoreError(f"{name} could not be written: {error.strerror}") from error
+
+    def _delete(self, name: str, path: bytes) -> None:
+        """The packed value goes first: else a crash in between would bring it back."""
+        if name in self._read_packed():
+            packed = os.path.join(self._repo, b"packed-refs")
+            fd = self._lock(packed + b".lock", "packed-refs")
+            kept = sorted((other, oid) for other, oid in self._packed.items() if other != name)
+            lines = [b"# pack-refs with: sorted \n"]
+            lines += [oid.encode() + b" " + other.encode("utf-8", "surrogateescape") + b"\n" for other, oid in kept]
+            self._replace(fd, packed, b"".join(lines))
+        try:
+            self._disk.unlink(path)
+        except FileNotFoundError:
+            pass
+
+    def _lock(self, path: bytes, name: str) -> int:
+        """git's lock file. One that stays is what a crash left, and is removed (we hold the store lock)."""
+        deadline = time.monotonic() + STALE_LOCK_S * 3
+        while True:
+            try:
+                return self._disk.create(path, 0o644)
+            except FileExistsError:
+                pass
+            try:
+                age_s = time.time() - os.lstat(path).st_mtime
+            except FileNotFoundError:
+                continue
+            if age_s > STALE_LOCK_S or age_s < -STALE_LOCK_S:
+                self._disk.unlink(path)
+            elif time.monotonic() > deadline:
+                raise Conflict(f"{name} is locked by another git process", "try again when it has finished")
+            else:
+                time.sleep(0.02)
+
+    def _unlock(self, fd: int, path: bytes) -> None:
+        os.close(fd)
+        try:
+            self._disk.unlink(path)
+        except OSError:
+            pass
+
+    def _replace(self, fd: int, path: bytes, data: bytes) -> None:
+        """Writes the lock file (open as `fd`) and renames it over `path`."""
+        lock = path + b".lock"
+        try:
+            self._disk.write(fd, data)
+            self._disk.fsync(fd)
+            self._disk.rename(lock, path)
+        except BaseException:
+            self._unlock(fd, lock)
+            raise
+        os.close(fd)
+        self._disk.fsync_folder(os.path.dirname(path))
+
+    def _make_folders(self, path: bytes) -> None:
+        missing = []
+        folder = os.path.dirname(path)
+        while not os.path.isdir(folder):
+            missing.append(folder)
+            folder = os.path.dirname(folder)
+        for folder in reversed(missing):
+            try:
+                self._disk.mkdir(folder, 0o700)
+            except FileExistsError:
+                if not os.path.isdir(folder):
+                    raise
+            self._disk.fsync_folder(os.path.dirname(folder))
+
+    def _loose(self, prefix: str) -> list[str]:
+        """Names of loose refs below the folder `prefix`; links are not followed."""
+        found = []
+        stack = [prefix]
+        while stack:
+            folder = stack.pop()
+            try:
+                with os.scandir(os.path.join(self._repo, folder.encode("utf-8", "surrogateescape"))) as entries:
+                    for entry in entries:
+                        name = f"{folder}/{os.fsdecode(entry.name)}"
+                        if entry.is_dir(follow_symlinks=False):
+                            stack.append(name)
+                        elif entry.is_file(follow_symlinks=False) and not name.endswith(".lock"):
+                            found.append(name)
+            except (FileNotFoundError, NotADirectoryError):
+                continue
+        return found
+
+    def _path(self, name: str) -> bytes:
+        return os.path.join(self._repo, name.encode("utf-8", "surrogateescape"))
+
+    def _read_packed(self) -> dict[str, str]:
+        path = os.path.join(self._repo, b"packed-refs")
+        try:
+            found = os.lstat(path)
+        except FileNotFoundError:
+            self._packed, self._packed_stamp = {}, None
+            return self._packed
+        stamp = (found.st_ino, found.st_size, found.st_mtime_ns)
+        if stamp != self._packed_stamp:
+            packed = {}
+            for line in (_content(path) or b"").split(b"\n"):
+                if line and line[:1] not in (b"#", b"^"):
+                    oid, _, name = line.partition(b" ")
+                    key = name.decode("utf-8", "surrogateescape")
+                    packed[key] = _oid(key, oid)
+            self._packed, self._packed_stamp = packed, stamp
+        return self._packed
+
+
+def _content(path: bytes) -> bytes | None:
+    """The bytes of a small regular file, None where there is none. Raises StoreError for a link or worse."""
+    try:
+        fd = os.open(path, READ_FILE)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        if error.errno == errno.EISDIR:
+            return None
+        raise StoreError(f"{os.fsdecode(path)} cannot be read: {error.strerror}") from None
+    try:
+        found = os.fstat(fd)
+        if stat.S_ISDIR(found.st_mode):
+            return None
+        if not stat.S_ISREG(found.st_mode):
+            raise StoreError(f"{os.fsdecode(path)} is not a regular file")
+        return os.read(fd, 64 << 20)
+    finally:
+        os.close(fd)
+
+
+def _oid(name: str, data: bytes) -> str:
+    text = data.strip()
+    if not _OID.fullmatch(text):
+        raise StoreError(f"{name} of the hidden repository is damaged", "run chrono doctor")
+    return text.decode("ascii")
+
+
+def _order(name: str) -> tuple[str, int, str]:
+    folder, _, last = name.rpartition("/")
+    return (folder, int(last), "") if last.isdecimal() and last.isascii() else (folder, -1, last)

@@ -1,0 +1,515 @@
+"""Owns the scan of the work tree: what changed since the cached state, read once and put into a sink.
+
+Where objects go is the sink's business, what the cache file looks like `store.statcache`'s. The scan believes a stat
+key only if it is older than the scan's own tick (the racy rule), follows no link and never waits for a FIFO.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from chrono.errors import StoreError
+from chrono.store import ignore, metadata, tree
+from chrono.store.disk import READ_FILE
+from chrono.store.handles import FolderHandles
+from chrono.store.heavy import EDITOR_NAMES, HEAVY_NAMES, shows_heavy
+from chrono.store.listing import Listing
+from chrono.store.names import CHRONO, GIT, STAGE_PREFIX, control_names, tree_name
+from chrono.store.objects import Sink
+from chrono.store.reading import FileReader, NotAFile, Taken, key_of
+from chrono.store.snapshot import Excluded, Skip
+from chrono.store.statcache import CAPTURED, HEAVY, KEPT, NESTED, ZERO, Folder, Key
+
+RACY_NS = 20_000_000
+"""The clock of a file system may be this much behind: younger entries are read again (specs: savepoints section 2)."""
+
+_SQLITE = b"SQLite format 3\0"
+_GONE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
+
+
+class Rules(NamedTuple):
+    """What a scan leaves out. `ignored_cap_bytes` holds for files that the project's .gitignore names."""
+
+    patterns: ignore.Patterns = ignore.NOTHING
+    cap_bytes: int = 1 << 30
+    ignored_cap_bytes: int = 10 << 20
+    fingerprint: bytes = b"\0" * 20
+
+
+class Found(NamedTuple):
+    """The result: `root` is complete (trees and pieces made), `tree` and `meta` are 20-byte ids."""
+
+    root: Folder
+    tree: bytes
+    meta: bytes | None
+    meta_text: bytes
+    skips: tuple[Skip, ...]
+    excluded: tuple[Excluded, ...]
+    live: tuple[str, ...]
+    file_count: int
+    changed_count: int
+    gone: tuple[bytes, ...]
+
+
+class Scan:
+    """One full scan. It changes `base` in place: after an exception the folders must not be used again.
+
+    `racy_from_ns`: keys at or above it are not believed. `root` is an absolute path.
+    """
+
+    def __init__(self, root: bytes, base: Folder, rules: Rules, sink: Sink, racy_from_ns: int) -> None:
+        self._root = root
+        self._base = base
+        self._rules = rules
+        self._sink = sink
+        self._reader = FileReader(sink, racy_from_ns)
+        self._handles = FolderHandles(root)
+        self._changed = 0
+        self._gone: list[bytes] = []
+        self._gitignores: dict[bytes, ignore.Patterns] = {}
+
+    def run(self) -> Found:
+        """Raises StoreError where the project's folder itself cannot be read, or where the sink fails."""
+        with self._handles:
+            self._walk()
+            if self._base.state != CAPTURED:
+                raise StoreError(f"{os.fsdecode(self._root)} cannot be read", "check its permissions")
+            order = list(self._base.walk())
+            self._make_trees(order)
+            meta_text = _meta_text(order)
+            meta = self._sink.put(b"blob", meta_text) if meta_text else None
+        return self._report(order, meta, meta_text)
+
+    # --- the walk
+
+    def _walk(self) -> None:
+        stack = [self._base]
+        while stack:
+            folder = stack.pop()
+            if folder.state == CAPTURED:
+                if not self._unchanged(folder):
+                    self._look(folder)
+            else:
+                self._revisit(folder)
+            if folder.state == CAPTURED and folder.children:
+                stack.extend(reversed(folder.children))
+
+    def _place(self, folder: Folder) -> bytes:
+        return self._root + b"/" + folder.path if folder.path else self._root
+
+    def _unchanged(self, folder: Folder) -> bool:
+        """The fast path: the folder lists what it listed, and each name in it is asked for its stat.
+
+        Files whose stat differs are read here; False asks for a full look at the folder.
+        """
+        path = self._place(folder)
+        try:
+            if key_of(os.lstat(path)) != folder.key:
+                return False
+            prefix = path + b"/"
+            keys = list(map(key_of, map(os.lstat, [prefix + name for name in folder.names])))
+        except OSError:
+            return False
+        if keys == folder.keys:
+            return True
+        return self._reread(folder, keys)
+
+    def _reread(self, folder: Folder, keys: list[Key]) -> bool:
+        """Reads again the files of a folder whose names did not change. False where more than content changed."""
+        if folder.skips:
+            return False
+        try:
+            fd = self._handles.fd(folder.path)
+            for index, key in enumerate(keys):
+                if key == folder.keys[index]:
+                    continue
+                name = folder.names[index]
+                found = os.stat(name, dir_fd=fd, follow_symlinks=False)
+                if not _holds_content(found.st_mode) or found.st_size > self._rules.ignored_cap_bytes:
+                    return False
+                taken = self._reader.take(fd, name, found)
+                if taken.reason is not None or taken.forced != (name in folder.forced):
+                    return False
+                self._replace(folder, index, taken)
+            self._note_live(folder, fd)
+        except OSError:
+            return False
+        return True
+
+    def _replace(self, folder: Folder, index: int, taken: Taken) -> None:
+        if (taken.oid, taken.mode) != (folder.oids[index], folder.modes[index]):
+            folder.oids[index] = taken.oid
+            folder.modes[index] = taken.mode
+            self._changed += 1
+            folder.dirty()
+        if taken.key != folder.keys[index]:
+            folder.keys[index] = taken.key
+            folder.touched = True
+
+    def _revisit(self, folder: Folder) -> None:
+        """A folder that was not captured last time: is the reason still there?"""
+        parent = folder.parent
+        if parent is None:
+            folder.state = CAPTURED
+            self._look(folder)
+            return
+        if folder.state == HEAVY:
+            try:
+                found = os.lstat(self._place(folder))
+                if key_of(found) == folder.key:
+                    return
+                fd = self._handles.fd(parent.path)
+                if shows_heavy(folder.name, fd, _siblings(fd)):
+                    folder.key = self._reader.believed(found)
+                    folder.touched = True
+                    return
+            except OSError:
+                pass
+        if folder.state == KEPT:
+            folder.piece = None  # its tree stays: if it still cannot be read, that stands in once more
+        else:
+            folder.dirty()
+            _dirty_up(parent)
+        folder.state = CAPTURED
+        self._look(folder)
+
+    # --- one folder, listed anew
+
+    def _look(self, folder: Folder) -> None:
+        try:
+            fd = self._handles.fd(folder.path)
+            before = os.fstat(fd)
+            names = sorted(map(os.fsencode, os.listdir(fd)))
+            if CHRONO in names and folder.parent is not None and _is_project(fd):
+                self._become_nested(folder)
+                return
+            listing = Listing(folder)
+            siblings = frozenset(names)
+            for name in names:
+                try:
+                    found = os.stat(name, dir_fd=fd, follow_symlinks=False)
+                except FileNotFoundError:
+                    listing.trust = False
+                    continue
+                self._enter(folder, listing, fd, name, found, siblings)
+        except PermissionError:
+            self._keep(folder)
+            return
+        except OSError as error:
+            if error.errno in _GONE:
+                self._drop(folder)
+                return
+            self._keep(folder)
+            return
+        self._accept(folder, listing, before)
+        self._note_live(folder, fd)
+
+    def _enter(
+        self,
+        folder: Folder,
+        listing: Listing,
+        fd: int,
+        name: bytes,
+        found: os.stat_result,
+        siblings: frozenset[bytes],
+    ) -> None:
+        is_folder = stat.S_ISDIR(found.st_mode)
+        kind = self._left_out(folder, name, is_folder)
+        if kind is not None:
+            listing.excluded.append((name, kind))
+            if kind == "git" and folder.path:
+                listing.skips.append((name, "git", False))
+            # A `.chrono` may become a project without its folder changing.
+            listing.trust = listing.trust and not (kind == "chrono" and folder.path)
+        elif is_folder:
+            self._enter_folder(folder, listing, fd, name, found, siblings)
+        elif not _holds_content(found.st_mode):
+            listing.keep(name, "special")
+        elif found.st_size > self._rules.ignored_cap_bytes and self._over_cap(folder.below(name), found.st_size):
+            listing.keep(name, "over-cap")
+        else:
+            self._enter_file(listing, fd, name, found)
+
+    def _left_out(self, folder: Folder, name: bytes, is_folder: bool) -> str | None:
+        """The kind of exclusion that the name alone decides."""
+        if name == GIT:
+            return "git"
+        if name == CHRONO or name.startswith(STAGE_PREFIX):
+            return "chrono"
+        control = control_names(folder.path)
+        if control is not None and control.fullmatch(name):
+            return "control"
+        if is_folder and name in HEAVY_NAMES:
+            return "heavy"
+        if is_folder and name in EDITOR_NAMES:
+            return "ignored"
+        if self._rules.patterns.items and self._rules.patterns.decides(folder.below(name), is_folder=is_folder):
+            return "ignored"
+        return None
+
+    def _enter_folder(
+        self,
+        folder: Folder,
+        listing: Listing,
+        fd: int,
+        name: bytes,
+        found: os.stat_result,
+        siblings: frozenset[bytes],
+    ) -> None:
+        child = listing.old_children.get(name)
+        if child is None:
+            child = Folder(folder.below(name), folder)
+            if shows_heavy(name, fd, siblings):
+                child.state = HEAVY
+                child.key = self._reader.believed(found)
+            child.touched = True
+        listing.children.append(child)
+
+    def _enter_file(self, listing: Listing, fd: int, name: bytes, found: os.stat_result) -> None:
+        old = listing.old.get(name)
+        key = key_of(found)
+        if old is not None and key == old[0]:
+            listing.add(name, old[0], found.st_mode, old[2], forced=name in listing.folder.forced)
+            return
+        try:
+            taken = self._reader.take(fd, name, found)
+        except FileNotFoundError:
+            listing.trust = False
+        except NotAFile:
+            listing.keep(name, "special")
+        except OSError:
+            listing.keep(name, "unreadable")
+        else:
+            listing.add(name, taken.key, taken.mode, taken.oid, forced=taken.forced)
+            if taken.reason is not None:
+                listing.skips.append((name, taken.reason, True))
+
+    def _accept(self, folder: Folder, listing: Listing, before: os.stat_result) -> None:
+        """Puts the listing in the folder's place, and notes what differs from the last savepoint."""
+        self._changed += listing.changes()
+        kept = {child.path for child in listing.children}
+        for child in folder.children:
+            if child.path not in kept:
+                self._forget(child)
+        new_mode = stat.S_IMODE(before.st_mode)
+        if listing.differs() or new_mode != folder.mode:
+            folder.dirty()
+        # What is not in the savepoint may become readable, or small enough, without the folder changing.
+        watch = any(reason not in ("git", "special") for _, reason, _ in listing.skips)
+        key = self._reader.believed(before) if listing.trust and not watch else ZERO
+        if (key, listing.keys) != (folder.key, folder.keys):
+            folder.touched = True
+        folder.key = key
+        folder.mode = new_mode
+        folder.names = listing.names
+        folder.keys = listing.keys
+        folder.modes = listing.modes
+        folder.oids = listing.oids
+        folder.children = listing.children
+        folder.excluded = listing.excluded
+        folder.skips = listing.skips
+        folder.forced = frozenset(listing.forced)
+
+    def _become_nested(self, folder: Folder) -> None:
+        for child in folder.children:
+            self._forget(child)
+        self._changed += len(folder.names)
+        _empty(folder, NESTED)
+        _dirty_up(folder.parent)
+
+    def _keep(self, folder: Folder) -> None:
+        """A folder that cannot be read keeps what the last savepoint had of it: that is not a deletion."""
+        folder.state = KEPT
+        folder.key = ZERO
+        folder.piece = None
+        folder.touched = True
+
+    def _drop(self, folder: Folder) -> None:
+        """It went away between its parent's listing and now."""
+        if folder.parent is None:
+            raise StoreError(f"{os.fsdecode(self._root)} is gone")
+        self._forget(folder)
+        folder.parent.children = [child for child in folder.parent.children if child is not folder]
+        folder.parent.key = ZERO
+        folder.parent.dirty()
+        folder.children = []
+        folder.state = HEAVY
+
+    def _forget(self, folder: Folder) -> None:
+        self._gone.append(folder.path)
+        for inner in folder.walk():
+            self._changed += len(inner.names)
+
+    def _note_live(self, folder: Folder, fd: int) -> None:
+        """SQLite databases with a write-ahead log beside them are marked: they were captured while in use."""
+        names = set(folder.names)
+        live = [name for name in folder.names if name + b"-wal" in names and _starts_with(fd, name, _SQLITE)]
+        if live != folder.live:
+            folder.live = live
+            folder.piece = None
+            folder.touched = True
+
+    # --- caps
+
+    def _over_cap(self, path: bytes, size: int) -> bool:
+        if size > self._rules.cap_bytes:
+            return True
+        return ignore.ignored(path, is_folder=False, files=self._gitignore)
+
+    def _gitignore(self, folder: bytes) -> ignore.Patterns:
+        """What git ignores by the files of one folder; the root's also hold `.git/info/exclude`."""
+        known = self._gitignores.get(folder)
+        if known is None:
+            place = os.path.join(self._root, folder) if folder else self._root
+            known = ignore.parse(_small_file(place + b"/.gitignore"))
+            if not folder:
+                exclude = ignore.parse(_small_file(place + b"/.git/info/exclude"))
+                known = ignore.Patterns(exclude.items + known.items)
+            self._gitignores[folder] = known
+        return known
+
+    # --- trees and the report
+
+    def _make_trees(self, order: list[Folder]) -> None:
+        for folder in reversed(order):
+            if folder.tree is None and folder.state == CAPTURED:
+                folder.tree = self._sink.put(b"tree", tree.build(_entries(folder)))
+                folder.touched = True
+                if folder.parent is not None:
+                    folder.parent.tree = None
+
+    def _report(self, order: list[Folder], meta: bytes | None, meta_text: bytes) -> Found:
+        excluded: list[Excluded] = []
+        skips: list[Skip] = []
+        live: list[str] = []
+        count = 0
+        for folder in order:
+            count += len(folder.names)
+            if folder.state != CAPTURED:
+                self._report_folder(folder, excluded, skips)
+            for name, kind in folder.excluded:
+                excluded.append(Excluded(self._shown(folder.below(name)), kind))
+            for name, reason, kept in folder.skips:
+                skips.append(Skip(os.fsdecode(folder.below(name)), reason, kept))
+                if reason != "git":
+                    kind = "over-cap" if reason == "over-cap" else "unreadable"
+                    excluded.append(Excluded(self._shown(folder.below(name)), kind))
+            live += [os.fsdecode(folder.below(name)) for name in folder.live]
+        root_tree = self._base.tree
+        if root_tree is None:
+            raise StoreError("the scan made no tree")
+        return Found(
+            self._base,
+            root_tree,
+            meta,
+            meta_text,
+            tuple(skips),
+            tuple(excluded),
+            tuple(live),
+            count,
+            self._changed,
+            tuple(self._gone),
+        )
+
+    def _report_folder(self, folder: Folder, excluded: list[Excluded], skips: list[Skip]) -> None:
+        kind = {HEAVY: "heavy", NESTED: "nested", KEPT: "unreadable"}[folder.state]
+        excluded.append(Excluded(self._shown(folder.path), kind))
+        if folder.state == KEPT:
+            skips.append(Skip(os.fsdecode(folder.path), "unreadable", folder.tree is not None))
+
+    def _shown(self, path: bytes) -> str:
+        return os.fsdecode(os.path.join(self._root, path))
+
+
+def _holds_content(mode: int) -> bool:
+    return stat.S_ISREG(mode) or stat.S_ISLNK(mode)
+
+
+def _is_project(fd: int) -> bool:
+    try:
+        return stat.S_ISDIR(os.stat(CHRONO + b"/repo.git", dir_fd=fd, follow_symlinks=False).st_mode)
+    except OSError:
+        return False
+
+
+def _siblings(fd: int) -> frozenset[bytes]:
+    return frozenset(map(os.fsencode, os.listdir(fd)))
+
+
+def _starts_with(fd: int, name: bytes, magic: bytes) -> bool:
+    try:
+        file = os.open(name, READ_FILE, dir_fd=fd)
+    except OSError:
+        return False
+    try:
+        return os.read(file, len(magic)) == magic
+    except OSError:
+        return False
+    finally:
+        os.close(file)
+
+
+def _small_file(path: bytes) -> bytes:
+    """The content of an ignore file; nothing where it cannot be read or is a link, as git does it."""
+    try:
+        fd = os.open(path, READ_FILE)
+    except OSError:
+        return b""
+    try:
+        return os.read(fd, 1 << 20)
+    except OSError:
+        return b""
+    finally:
+        os.close(fd)
+
+
+def _entries(folder: Folder) -> Iterator[tuple[bytes, int, bytes]]:
+    for name, mode, oid in zip(folder.names, folder.modes, folder.oids, strict=True):
+        is_link = stat.S_ISLNK(mode)
+        kind = tree.LINK if is_link else metadata.git_mode(mode)
+        yield tree_name(name, is_link=is_link, forced=name in folder.forced), kind, oid
+    for child in folder.children:
+        if child.state in (CAPTURED, KEPT) and child.tree is not None:
+            yield tree_name(child.name), tree.FOLDER, child.tree
+
+
+def _meta_text(order: list[Folder]) -> bytes:
+    """The metadata blob of all folders, empty where there is nothing to say."""
+    for folder in order:
+        if folder.piece is None:
+            folder.piece = _piece(folder)
+            folder.touched = True
+    body = b"".join([folder.piece for folder in order if folder.piece])
+    return metadata.HEADER + body if body else b""
+
+
+def _piece(folder: Folder) -> bytes:
+    files = [
+        (name, stat.S_IMODE(mode)) for name, mode in zip(folder.names, folder.modes, strict=True) if stat.S_ISREG(mode)
+    ]
+    skips = list(folder.skips)
+    if folder.state in (HEAVY, NESTED):
+        return b""
+    own = b""
+    if folder.state == KEPT:
+        own = metadata.skip_line(folder.path, "unreadable", folder.tree is not None)
+    return own + metadata.folder_piece(folder.path, folder.mode, files, skips, folder.live)
+
+
+def _empty(folder: Folder, state: int) -> None:
+    folder.dirty()
+    folder.state = state
+    folder.key = ZERO
+    folder.names, folder.keys, folder.modes, folder.oids = [], [], [], []
+    folder.children, folder.excluded, folder.skips, folder.live = [], [], [], []
+    folder.forced = frozenset()
+
+
+def _dirty_up(folder: Folder | None) -> None:
+    if folder is not None:
+        folder.tree = None
+        folder.touched = True

@@ -1,0 +1,67 @@
+"""Owns the bytes of tree objects, built and read by hand: names that are not UTF-8 and empty folders included.
+
+Which names need another form in a tree is left to `store.names`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from chrono.errors import StoreError
+
+FILE = 0o100644
+EXECUTABLE = 0o100755
+LINK = 0o120000
+FOLDER = 0o040000
+GITLINK = 0o160000
+
+_MODE_TEXT = {FILE: b"100644 ", EXECUTABLE: b"100755 ", LINK: b"120000 ", FOLDER: b"40000 "}
+
+
+class TreeEntry(NamedTuple):
+    """`mode` is one of this module's five (older trees may hold others), `oid` 20 bytes."""
+
+    name: bytes
+    mode: int
+    oid: bytes
+
+
+def object_id(kind: bytes, data: bytes) -> bytes:
+    """The 20-byte id git gives to an object."""
+    digest = hashlib.sha1(b"%s %d\0" % (kind, len(data)), usedforsecurity=False)
+    digest.update(data)
+    return digest.digest()
+
+
+EMPTY_TREE = object_id(b"tree", b"")
+
+
+def build(entries: Iterable[tuple[bytes, int, bytes]]) -> bytes:
+    """The tree object for (name, mode, 20-byte id); sorted as git sorts, a folder as if its name ended in "/"."""
+    rows = [
+        (name + b"/" if mode == FOLDER else name, b"%s%s\0%s" % (_MODE_TEXT[mode], name, oid))
+        for name, mode, oid in entries
+    ]
+    rows.sort()
+    return b"".join([row for _, row in rows])
+
+
+def parse(data: bytes) -> list[TreeEntry]:
+    """The inverse of `build`. Raises StoreError for a malformed tree."""
+    entries = []
+    position = 0
+    end = len(data)
+    try:
+        while position < end:
+            space = data.index(b" ", position)
+            null = data.index(b"\0", space)
+            oid = data[null + 1 : null + 21]
+            if len(oid) != 20:
+                raise ValueError("cut entry")
+            entries.append(TreeEntry(data[space + 1 : null], int(data[position:space], 8), oid))
+            position = null + 21
+    except ValueError as error:
+        raise StoreError(f"a tree in the store is malformed: {error}") from None
+    return entries
