@@ -26,7 +26,7 @@ BUILD_FOLDERS = frozenset(
     """
     build dist out bin obj coverage htmlcov _build cmake-build-debug .next .nuxt .cache .parcel-cache .turbo .svelte-kit
     .pytest_cache .mypy_cache .ruff_cache
-    """.split()  # noqa: SIM905
+    """.split()
 )
 """Folders that a build makes anew. Not left out by themselves: `init` proposes lines, a person writes them."""
 

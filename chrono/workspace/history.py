@@ -1,0 +1,89 @@
+"""Owns what is shown of the past: the list of savepoints, one savepoint, and differences. Nothing is written.
+
+Reading objects is left to `store`; making text of the values to `cli.render`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from chrono.errors import NoSuchSavepoint
+from chrono.ids import CommitId
+
+if TYPE_CHECKING:
+    from chrono.store.diff import Change
+    from chrono.store.savepoint import Savepoint
+    from chrono.workspace.project import Workspace
+
+RESCUES = frozenset({"rescue", "crash"})
+"""Kinds that hold what a rollback or a crash would have lost; never the target of a `rollback` without an ID."""
+
+
+class Shown(NamedTuple):
+    """One savepoint and what it changed against its parent (`changes` empty for the first)."""
+
+    savepoint: Savepoint
+    changes: tuple[Change, ...]
+
+
+class Difference(NamedTuple):
+    """What differs from savepoint `old` to `new` (None: the work tree), and the same as a patch."""
+
+    old: CommitId
+    new: CommitId | None
+    changes: tuple[Change, ...]
+    patch: str
+
+
+def newest(ws: Workspace) -> CommitId | None:
+    """The newest savepoint of the current branch, automatic ones included, never a rescue; None before the first.
+
+    An automatic savepoint has the branch head of its time as its parent, so the newest one is newer than the head
+    exactly where the head still is its parent. Clocks have no say.
+    """
+    store = ws.store
+    head_ref = store.head_ref()
+    head = store.ref(head_ref)
+    branch = branch_name(head_ref)
+    for _, commit in reversed(store.refs("refs/chrono/auto/")):
+        savepoint = store.savepoint(commit)
+        if (savepoint.trailer("Chrono-Branch") or branch) != branch:
+            continue
+        return commit if savepoint.parents == ((head,) if head else ()) else head
+    return head
+
+
+def branch_name(ref: str) -> str:
+    """`main` for `refs/heads/main`."""
+    return ref.removeprefix("refs/heads/")
+
+
+def log(ws: Workspace, *, auto: bool = True, limit: int | None = None) -> Iterator[Savepoint]:
+    """Savepoints, newest first: manual, automatic (unless `auto` is False), rescue and rollback commits."""
+    count = 0
+    for savepoint in ws.store.history():
+        if savepoint.kind == "auto" and not auto:
+            continue
+        if limit is not None and count >= limit:
+            return
+        count += 1
+        yield savepoint
+
+
+def show(ws: Workspace, text: str) -> Shown:
+    """The savepoint that `text` names and what it changed. Raises NoSuchSavepoint."""
+    store = ws.store
+    savepoint = store.savepoint(store.resolve(text))
+    parent = savepoint.parents[0] if savepoint.parents else None
+    return Shown(savepoint, store.changes(parent, savepoint.id) if parent else ())
+
+
+def diff(ws: Workspace, old: str | None = None, new: str | None = None, paths: tuple[str, ...] = ()) -> Difference:
+    """From `old` (default: the newest savepoint) to `new` (default: the work tree). Raises NoSuchSavepoint."""
+    store = ws.store
+    start = store.resolve(old) if old is not None else newest(ws)
+    if start is None:
+        raise NoSuchSavepoint("there is no savepoint yet", "run chrono snapshot")
+    end = store.resolve(new) if new is not None else None
+    return Difference(start, end, store.changes(start, end, paths), store.patch(start, end, paths))

@@ -1,0 +1,101 @@
+"""Owns `audit --verify` of a project: the log judged by `audit.verify` against the commits that `store` holds.
+
+The verdict, its words and its exit code are audit's; printing is left to `cli`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from chrono.errors import ChronoError, NoSuchSavepoint
+from chrono.ids import CommitId
+
+if TYPE_CHECKING:
+    from chrono.audit.verify import Report, Trailer
+    from chrono.store.repository import Store
+    from chrono.workspace.project import Workspace
+
+
+class StoreCommits:
+    """The commits of a store as the verifier asks for them (`audit.verify.CommitLookup`)."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._trailers: tuple[Trailer, ...] | None = None
+
+    def trailers(self) -> tuple[Trailer, ...]:
+        """Every commit that a ref reaches, once, with what it says of the log."""
+        if self._trailers is None:
+            self._trailers = tuple(_trailers(self._store))
+        return self._trailers
+
+    def sha256(self, commit: str) -> str | None:
+        """SHA-256 of the raw commit object; None where it is missing or damaged beyond reading."""
+        try:
+            return hashlib.sha256(self._store.raw_commit(CommitId(commit))).hexdigest()
+        except NoSuchSavepoint:
+            return None
+
+
+def _trailers(store: Store) -> Iterator[Trailer]:
+    from chrono.audit.verify import Trailer
+
+    for savepoint in store.history():
+        log, size, root = parse_trailer(savepoint.trailer("Chrono-Audit") or "")
+        yield Trailer(savepoint.id, log, size, root)
+
+
+def parse_trailer(text: str) -> tuple[str, int, str]:
+    """(log, size, root) of `v2 <log> <size> <root>`; ("", 0, "") for anything else."""
+    parts = text.split(" ")
+    if len(parts) != 4 or parts[0] != "v2" or not parts[2].isascii() or not parts[2].isdigit():
+        return "", 0, ""
+    return parts[1], int(parts[2]), parts[3]
+
+
+def verify(ws: Workspace, *, full: bool = False, strict: bool = False) -> Report:
+    """The verdict on the project's log and on its tie to the savepoints, both ways. Never raises for what files hold.
+
+    `full`: every signature and the canonical form of every line. `strict`: warnings and resets fail too. A store that
+    cannot be read leaves the savepoints unchecked, and the report says so.
+    """
+    from chrono.audit.place import project_place
+    from chrono.audit.verify import verify as judge
+
+    commits = None
+    unreadable = ""
+    try:
+        commits = StoreCommits(ws.store)
+        commits.trailers()
+    except (ChronoError, OSError) as error:
+        commits, unreadable = None, str(error)
+    keys = ws.keys
+    report = judge(
+        project_place(ws.layout),
+        ws.home,
+        commits=commits,
+        trusted=keys.trusted,
+        require_key=keys.require,
+        full=full,
+        strict=strict,
+    )
+    if not unreadable:
+        return report
+    exit_code = report.exit_code or 21
+    return report._replace(
+        warnings=(*report.warnings, f"the savepoints cannot be read: {unreadable}"), exit_code=exit_code
+    )
+
+
+def anchored_commits(ws: Workspace) -> frozenset[str]:
+    """The commits that the log's records anchor."""
+    from chrono.audit.place import project_place
+    from chrono.audit.verify import read_records
+
+    found = set()
+    for record in read_records(project_place(ws.layout)):
+        if record is not None and record.anchor is not None:
+            found.add(str(record.anchor.get("commit")))
+    return frozenset(found)
