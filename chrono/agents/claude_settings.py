@@ -21,6 +21,17 @@ _MATCHED = frozenset(("PreToolUse", "PostToolUse", "PostToolUseFailure"))
 _ALL = (None, "", "*")
 _OURS = re.compile(r'[/\\]chrono[/\\]guard[/\\]boot\.py"? claude-code(?:;|$)')
 _BOM = "\ufeff"
+_HANDLER_TYPES = frozenset(("command", "prompt", "agent", "http", "mcp_tool"))
+_TYPES = {
+    "hooks": "an object",
+    "permissions": "an object",
+    "env": "an object",
+    "statusLine": "an object",
+    "disableAllHooks": "true or false",
+    "model": "text",
+    "cleanupPeriodDays": "a number",
+}
+"""Members whose wrong type was seen to void the file (runs of version 2.1.332)."""
 
 
 def is_ours(command: object) -> bool:
@@ -29,7 +40,10 @@ def is_ours(command: object) -> bool:
 
 
 def installed(settings: bytes | None, command: str) -> bytes:
-    """The file with chrono's five hooks, each in a group of its own at the end. Raises SettingsRefused."""
+    """The file with chrono's five hooks, each in a group of its own at the end.
+
+    Raises SettingsRefused, also where Claude Code would not run them there.
+    """
     text = "{}\n" if settings is None or not settings.strip() else _text(settings)
     if not is_ours(command):
         raise SettingsRefused("the hook command is not chrono's own form")
@@ -47,7 +61,11 @@ def installed(settings: bytes | None, command: str) -> bytes:
         if groups is None or groups.kind != "array":
             raise _not_a(f"hooks.{event}", "a list")
         text = jsontext.append_item(text, groups, _group(event, command), 2)
-    return _encoded(text, settings)
+    data = _encoded(text, settings)
+    problems = inspect(data).problems
+    if problems:
+        raise SettingsRefused(problems[0], "correct it, then run the command again; nothing was written")
+    return data
 
 
 def _group(event: str, command: str) -> dict[str, object]:
@@ -75,13 +93,11 @@ def inspect(settings: bytes | None) -> Inspection:
     try:
         root = _root(_text(settings))
         hooks = _ours(root)
+        problems = [*_mistyped(root), *_malformed(root)]
     except SettingsRefused as error:
         return Inspection((), (error.message,))
-    problems = []
-    off = root.get("disableAllHooks")
-    if off is not None and off.scalar is not False:
+    if _scalar(root, "disableAllHooks") is True:
         problems.append("`disableAllHooks` is set: Claude Code runs no hook at all")
-    problems.extend(_broken_handlers(root))
     if hooks:
         present = {hook.event for hook in hooks}
         problems.extend(f"the hook for {event} is missing" for event in EVENTS if event not in present)
@@ -93,13 +109,56 @@ def inspect(settings: bytes | None) -> Inspection:
     return Inspection(hooks, tuple(problems))
 
 
-def _broken_handlers(root: Node) -> list[str]:
-    """Entries, anyone's, that make Claude Code drop every hook of the file."""
-    return [
-        f"{place.pointer}.onFailure is neither `continue` nor `block`: Claude Code drops all hooks of this file"
-        for place in _places(root)
-        if _scalar(place.handler, "onFailure") not in (None, "continue", "block")
-    ]
+def _mistyped(root: Node) -> list[str]:
+    """Members of a wrong type: over one of these Claude Code drops the whole file."""
+    problems = []
+    for key, kind in _TYPES.items():
+        member = root.get(key)
+        if member is not None and _type(member) != kind:
+            problems.append(f"`{key}` is not {kind}: Claude Code ignores the whole file, with every hook in it")
+    return problems
+
+
+def _malformed(root: Node) -> list[str]:
+    """Entries, anyone's, over which Claude Code drops all hooks of the same event."""
+    problems: list[str] = []
+    if root.get("hooks") is None:
+        return problems
+    hooks = _hooks(root)
+    for event, groups in zip(hooks.keys, hooks.children, strict=True):
+        if event not in EVENTS:
+            continue
+        if groups.kind != "array":
+            problems.append(f"`hooks.{event}` is not a list: Claude Code drops it")
+        for index, group in enumerate(groups.children if groups.kind == "array" else ()):
+            why = _wrong_group(group)
+            if why is not None:
+                problems.append(f"`hooks.{event}[{index}]` {why}: Claude Code drops every {event} hook of this file")
+    return problems
+
+
+def _wrong_group(group: Node) -> str | None:
+    handlers = group.get("hooks")
+    if group.kind != "object" or handlers is None or handlers.kind != "array":
+        return "has no list `hooks`"
+    matcher = group.get("matcher")
+    if matcher is not None and matcher.kind != "string":
+        return "has a `matcher` that is not text"
+    for handler in handlers.children:
+        if _scalar(handler, "type") not in _HANDLER_TYPES:
+            return "holds a handler of an unknown `type`"
+        if handler.get("onFailure") is not None and _scalar(handler, "onFailure") not in ("continue", "block"):
+            return "has an `onFailure` that is neither `continue` nor `block`"
+        timeout = handler.get("timeout")
+        if timeout is not None and timeout.kind != "number":
+            return "has a `timeout` that is not a number"
+    return None
+
+
+def _type(node: Node) -> str:
+    if node.kind == "literal":
+        return "null" if node.scalar is None else "true or false"
+    return {"object": "an object", "array": "a list", "string": "text", "number": "a number"}[node.kind]
 
 
 class _Place(NamedTuple):
@@ -155,7 +214,7 @@ def _is_closed(place: _Place) -> bool:
     return (
         _scalar(handler, "type") == "command"
         and _scalar(handler, "onFailure") == "block"
-        and handler.get("async") is None
+        and _scalar(handler, "async") in (None, False)
         and handler.get("if") is None
     )
 
@@ -217,7 +276,7 @@ def _root(text: str) -> Node:
             "correct that place, then run the command again",
         ) from None
     if root.kind != "object":
-        raise SettingsRefused("the settings file is not a JSON object")
+        raise SettingsRefused("the settings file is not a JSON object", "it has the form {…}; correct it")
     return root
 
 

@@ -182,10 +182,11 @@ def _read(path: str) -> tuple[bytes | None, int]:
                 "chrono does not write through links; add the hook there",
             ) from None
         raise SettingsRefused(f"{path} cannot be read: {error.strerror}") from None
+    found = os.fstat(fd)
+    if not stat.S_ISREG(found.st_mode):
+        os.close(fd)
+        raise SettingsRefused(f"{path} is not a file")
     with os.fdopen(fd, "rb") as file:
-        found = os.fstat(fd)
-        if not stat.S_ISREG(found.st_mode):
-            raise SettingsRefused(f"{path} is not a file")
         data = file.read(MAX_SETTINGS_BYTES + 1)
     if len(data) > MAX_SETTINGS_BYTES:
         raise SettingsRefused(f"{path} is larger than {MAX_SETTINGS_BYTES // 1_000_000} MB")
