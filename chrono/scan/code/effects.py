@@ -1,0 +1,332 @@
+"""Owns what code does to the machine, as the commands that would do the same: one domain for all rules.
+
+Which calls have which effect is left to each language's library; what a command means to `scan.match`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+
+from chrono.scan.code.values import (
+    ANY,
+    Either,
+    Items,
+    Text,
+    Thing,
+    Wild,
+    alternatives,
+    elements,
+    has_wild,
+    pieces_of,
+    text_of,
+    word_of,
+)
+from chrono.scan.command import MANY, UNKNOWN, Command, Evaluation, Many, Pattern, Redirect, Refusal, Word
+from chrono.scan.world import Read, World
+
+MAX_COMMANDS = 400
+MAX_READ_BYTES = 100_000
+# Stands in shell text for a part that is not known; no text that is followed has reason to hold it.
+_HOLE = "\U0010f5a1"
+
+
+class TooMuch(Exception):
+    """A limit was reached; answered as a Refusal at the door."""
+
+
+class Effects:
+    """Collects what one piece of code does. `line` and `label` say where, for the `via` of each command.
+
+    specs: scanner section 4.
+    """
+
+    def __init__(
+        self, world: World, *, name: str, cwd: Word, via: tuple[str, ...], span: tuple[int, int]
+    ) -> None:
+        self.world = world
+        self.name = name
+        self.cwd = cwd
+        self.via = via
+        self.span = span
+        self.line = 0
+        self.label = ""
+        self.peer: tuple[Word, Word] | None = None
+        self.refusals: list[Refusal] = []
+        self.files: dict[str, str] = {}
+        self._commands: dict[Command, None] = {}
+        self._writes: list[tuple[Redirect, tuple[int, int]]] = []
+
+    def evaluation(self) -> Evaluation:
+        return Evaluation(
+            tuple(self._commands),
+            tuple(dict.fromkeys(self.refusals)),
+            tuple(self._writes),
+            tuple(self.files.items()),
+        )
+
+    # --- commands -----------------------------------------------------------------------------------------------------
+
+    def command(
+        self, *argv: Word, redirects: tuple[Redirect, ...] = (), upstream: tuple[tuple[Word, ...], ...] = ()
+    ) -> None:
+        """One command, as if a shell had started it here."""
+        self._add(Command(argv, self._chain(), self.span, self.cwd, redirects, None, upstream))
+
+    def _add(self, command: Command) -> None:
+        self._commands.setdefault(command)
+        if len(self._commands) > MAX_COMMANDS:
+            raise TooMuch(f"it does more than {MAX_COMMANDS} things")
+
+    def _chain(self) -> tuple[str, ...]:
+        where = f"{self.name}:{self.line}" if self.line else self.name
+        return (*self.via, f"{where} {self.label}".strip())
+
+    def on_paths(self, *argv: str, targets: Sequence[object], last: object = None) -> None:
+        """`argv` on each target (and `last`); a target that stands for every name of a folder becomes its glob."""
+        for target in targets:
+            for option in alternatives(target):
+                values = [option] if last is None else [option, last]
+                if any(has_wild(value) for value in values):
+                    self._evaluate(" ".join((*argv, *(_quoted(value) for value in values))), ())
+                else:
+                    self.command(*argv, *(word_of(value) for value in values))
+
+    def remove(self, *targets: object) -> None:
+        self.on_paths("rm", "-f", targets=_spread(targets))
+
+    def remove_tree(self, *targets: object) -> None:
+        self.on_paths("rm", "-rf", targets=_spread(targets))
+
+    def remove_folder(self, *targets: object) -> None:
+        self.on_paths("rmdir", targets=_spread(targets))
+
+    def move(self, source: object, target: object) -> None:
+        self.on_paths("mv", targets=_spread((source,)), last=target)
+
+    def copy(self, source: object, target: object) -> None:
+        self.on_paths("cp", targets=_spread((source,)), last=target)
+
+    def change_mode(self, mode: object, target: object, recursive: bool = False) -> None:
+        text = f"{mode & 0o7777:o}" if isinstance(mode, int) else word_of(mode)
+        flags = ("-R",) if recursive else ()
+        for option in alternatives(target):
+            self.command("chmod", *flags, text, word_of(option))
+
+    def read(self, target: object) -> None:
+        for option in alternatives(target):
+            if word_of(option) != UNKNOWN:
+                self.command("cat", word_of(option))
+
+    def write(self, target: object, text: object = None, *, append: bool = False) -> None:
+        """A file is overwritten (or added to); `text` is what, where known, so that it can be followed later."""
+        for option in alternatives(target):
+            word = word_of(option)
+            if word == UNKNOWN:
+                continue
+            self.command(":", redirects=(Redirect(">>" if append else ">", 1, word),))
+            path = self.absolute(word)
+            if path is not None and isinstance(text, str):
+                before = self.files.get(path, "") if append or path in self.files else ""
+                self.files[path] = (before + text)[:MAX_READ_BYTES]
+
+    def remember(self, target: object, text: object) -> None:
+        """A file that is open for writing gets more text; what it holds is known only while all of it is."""
+        path = self.absolute(word_of(target))
+        if path is None:
+            return
+        if isinstance(text, str):
+            self.files[path] = (self.files.get(path, "") + text)[:MAX_READ_BYTES]
+        else:
+            self.files.pop(path, None)
+
+    def word(self, value: object) -> Word:
+        return word_of(value)
+
+    def content(self, target: object) -> object:
+        """What a file holds, where it is small and known; for code and lists of targets that are kept in files."""
+        path = self.absolute(word_of(target))
+        if path is None:
+            return ANY
+        if path in self.files:
+            return self.files[path]
+        answer = self.world.read(path, MAX_READ_BYTES)
+        return answer.data.decode("utf-8", "surrogateescape") if isinstance(answer, Read) else ANY
+
+    def absolute(self, word: Word) -> str | None:
+        if not isinstance(word, str) or not word or "\0" in word:
+            return None
+        if word.startswith("/"):
+            return os.path.normpath(word)
+        return os.path.normpath(os.path.join(self.cwd, word)) if isinstance(self.cwd, str) else None
+
+    # --- programs -----------------------------------------------------------------------------------------------------
+
+    def shell(self, text: object, *, dialect: str = "sh", cwd: object = None) -> None:
+        """A shell runs `text`."""
+        for option in alternatives(text):
+            pieces = pieces_of(option)
+            if set(pieces) == {None}:
+                self._unknown_program("sh", "-c", UNKNOWN)
+            else:
+                source = "".join(_HOLE if p is None else p.glob if isinstance(p, Wild) else p for p in pieces)
+                self._evaluate(source, (), dialect=dialect, cwd=cwd)
+
+    def program(self, argv: object, *, cwd: object = None) -> None:
+        """A program is started with its arguments, without a shell; wrappers such as sudo are seen through."""
+        for option in alternatives(argv):
+            values, more = elements(option) if isinstance(option, Items) else ([option], None)
+            for chosen in _combinations(values):
+                words: list[Word] = [word_of(value) for value in chosen]
+                if more is not None:
+                    words.append(MANY)
+                if not words or words[0] == UNKNOWN or isinstance(words[0], Many):
+                    self._unknown_program(*(words or [UNKNOWN]))
+                else:
+                    self._evaluate('"$@"', tuple(words), cwd=cwd)
+
+    def _unknown_program(self, *argv: Word) -> None:
+        if self.peer is not None:
+            self.command("reverse-shell", *self.peer)
+        else:
+            self.command(*argv)
+
+    def connect(self, host: object, port: object) -> None:
+        """A socket is connected; a shell that is put on it later makes it a reverse shell."""
+        port = str(port) if isinstance(port, int) else port
+        self.peer = (word_of(host), word_of(port))
+
+    def shell_on_socket(self) -> None:
+        if self.peer is not None:
+            self.command("reverse-shell", *self.peer)
+
+    def run_code(self, language: str, text: object, url: object = None) -> None:
+        """Code that could not be folded to a text; `url` where it comes from the network."""
+        upstream: tuple[tuple[Word, ...], ...] = () if url is None else (("curl", word_of(url)),)
+        self.command("run-code", language, word_of(text), upstream=upstream)
+
+    def sql(self, text: object, database: Thing | None = None) -> None:
+        """A statement is executed; only those that destroy something become a command."""
+        from chrono.scan.code.sql import statements
+
+        for option in alternatives(text):
+            known = "".join(piece if isinstance(piece, str) else "?" for piece in pieces_of(option))
+            if not statements(known):
+                continue
+            product = database.fields.get("product") if database else None
+            where = word_of(database.fields.get("where", ANY)) if database else UNKNOWN
+            if product == "sqlite3" and where != UNKNOWN:
+                self.command("sqlite3", where, known)
+            elif product == "psql" and where != UNKNOWN:
+                self.command("psql", where, "-c", known)
+            elif product == "mysql":
+                self.command("mysql", "-e", known)
+            else:
+                self.command("sql", known)
+
+    def _evaluate(
+        self, text: str, args: tuple[Word, ...], *, dialect: str = "sh", cwd: object = None
+    ) -> None:
+        from chrono.scan.shell.evaluate import evaluate
+
+        folder = self.cwd if cwd is None else word_of(cwd)
+        if isinstance(folder, str) and isinstance(self.cwd, str):
+            folder = os.path.normpath(os.path.join(self.cwd, folder))
+        found = evaluate(
+            text,
+            self.world,
+            dialect=dialect,
+            args=args,
+            cwd=folder if isinstance(folder, str) else None,
+            via=self._chain(),
+            span=self.span,
+        )
+        for command in found.commands:
+            self._add(_with_holes(command)._replace(span=self.span))
+        self.refusals.extend(refusal._replace(span=self.span) for refusal in found.refusals)
+        self._writes.extend(
+            (redirect._replace(target=_hole(redirect.target)), self.span) for redirect, _ in found.writes
+        )
+        self.files.update((path, content) for path, content in found.files if _HOLE not in path + content)
+
+
+def _spread(targets: Iterable[object]) -> list[object]:
+    """Lists of targets, taken apart (`fs.rm([a, b])`, `unlink(@files)`)."""
+    found: list[object] = []
+    for target in targets:
+        if isinstance(target, Items):
+            found += target.values
+            if target.more is not None:
+                found.append(target.more)
+        elif isinstance(target, Either) and any(isinstance(v, Items) for v in target.values):
+            found += _spread(target.values)
+        else:
+            found.append(target)
+    return found[:200]
+
+
+def _combinations(values: list[object]) -> list[list[object]]:
+    """Each way to choose from the alternatives, at most a few."""
+    chosen: list[list[object]] = [[]]
+    for value in values:
+        options = alternatives(value)
+        if len(options) * len(chosen) > 12:
+            options = (ANY,)
+        chosen = [[*before, option] for before in chosen for option in options]
+    return chosen
+
+
+def _quoted(value: object) -> str:
+    out = []
+    for piece in pieces_of(value):
+        if piece is None:
+            out.append(f"'{_HOLE}'")
+        elif isinstance(piece, Wild):
+            out.append(
+                "".join(c if c in "*?[]-" or c.isalnum() or c in "._" else f"'{c}'" for c in piece.glob)
+            )
+        else:
+            out.append("'" + piece.replace("'", "'\\''") + "'")
+    return "".join(out)
+
+
+def _hole(word: Word) -> Word:
+    if isinstance(word, str):
+        if _HOLE not in word:
+            return word
+        pieces = word.split(_HOLE)
+    elif isinstance(word, Pattern) and any(piece and _HOLE in piece for piece in word.pieces):
+        found: list[str | None] = []
+        for piece in word.pieces:
+            parts: list[str | None] = [None] if piece is None else list(piece.split(_HOLE))
+            for at, part in enumerate(parts):
+                found += [None, part] if at else [part]
+        return _pattern(found)
+    else:
+        return word
+    found = []
+    for at, part in enumerate(pieces):
+        found += [None, part] if at else [part]
+    return _pattern(found)
+
+
+def _pattern(pieces: list[str | None]) -> Word:
+    value = text_of(pieces)
+    return (
+        value
+        if isinstance(value, str)
+        else Pattern(tuple(p for p in value.pieces if not isinstance(p, Wild)))
+        if isinstance(value, Text)
+        else UNKNOWN
+    )
+
+
+def _with_holes(command: Command) -> Command:
+    return command._replace(
+        argv=tuple(_hole(word) for word in command.argv),
+        redirects=tuple(r._replace(target=_hole(r.target)) for r in command.redirects),
+        stdin=None if command.stdin is None else _hole(command.stdin),
+        upstream=tuple(tuple(_hole(word) for word in argv) for argv in command.upstream),
+        assigns=tuple((name, _hole(word)) for name, word in command.assigns),
+        cwd=_hole(command.cwd),
+    )

@@ -1,0 +1,34 @@
+"""Owns the door to code: what a program text of any language we read does, as the commands that would do the same.
+
+Shell dialects are left to `scan.shell`; which file or option holds the text to `scan.follow`.
+"""
+
+from __future__ import annotations
+
+from chrono.scan.command import Evaluation, Word
+from chrono.scan.world import World
+
+LANGUAGES = ("python",)
+
+
+def commands_of(
+    language: str,
+    source: str,
+    *,
+    world: World,
+    name: str,
+    args: tuple[Word, ...] = (),
+    cwd: Word | None = None,
+    via: tuple[str, ...] = (),
+    span: tuple[int, int] = (0, 0),
+) -> Evaluation:
+    """What `source` does when it is run as a program in one of LANGUAGES.
+
+    Calls with an effect become commands (`shutil.rmtree(x)` -> `rm -rf x`), shell text is evaluated, programs that are
+    started are commands themselves. `name` is what `via` calls the text, `args` what it is given, `cwd` its folder,
+    `span` goes into every command. Never raises; a limit that is reached is a Refusal. specs: scanner section 4.
+    """
+    from chrono.scan.code.python import commands_of_python
+
+    doors = {"python": commands_of_python}
+    return doors[language](source, world=world, name=name, args=args, cwd=cwd, via=via, span=span)
