@@ -1,0 +1,223 @@
+"""Owns the table of commands: names, summaries, and where each one is. A verb's module is loaded when it is used.
+
+What a verb does is in `cli.commands`; errors become exit codes in `cli.main`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import typer
+from typer.core import TyperGroup
+from typer.main import get_command_from_info
+from typer.models import CommandInfo
+
+
+class Verb(NamedTuple):
+    """One command. `module` is under `chrono.cli.commands` and has a function `run`, or `run_<sub>` for each of
+    `subs` (name, summary); `default` is the sub that runs where none is named."""
+
+    name: str
+    summary: str
+    module: str
+    subs: tuple[tuple[str, str], ...] = ()
+    default: str | None = None
+
+
+SECTIONS: tuple[tuple[str, tuple[Verb, ...]], ...] = (
+    (
+        "Set up",
+        (
+            Verb("init", "Make this folder a project and take its first savepoint.", "init"),
+            Verb(
+                "guard",
+                "Put the guard into an agent client, take it out, or test it.",
+                "guard",
+                (
+                    ("install", "Install the hook into the agent client's settings, and test it."),
+                    ("status", "Fire the installed hook and say what the client would do."),
+                    ("uninstall", "Remove the hook; the settings are as they were before."),
+                    ("hook", "Answer one hook call on standard input; clients run this, people do not."),
+                ),
+            ),
+            Verb("doctor", "Say what protects you here, and what to do about each gap.", "doctor"),
+            Verb("uninstall", "Remove every installed hook; --purge: savepoints, too.", "uninstall"),
+        ),
+    ),
+    (
+        "Save and go back",
+        (
+            Verb("snapshot", "Take a savepoint of the project.", "snapshot"),
+            Verb("status", "Say what changed since the newest savepoint.", "status"),
+            Verb("log", "List savepoints, newest first.", "log"),
+            Verb("show", "Show one savepoint and what it changed.", "show"),
+            Verb("diff", "Show what differs between savepoints, or to the files now.", "diff"),
+            Verb("rollback", "Bring files back as they were at a savepoint.", "rollback"),
+        ),
+    ),
+    (
+        "Judge",
+        (
+            Verb("scan", "Say what the guard would decide about a command.", "scan"),
+            Verb(
+                "rules",
+                "Show the rules that commands are judged by.",
+                "rules",
+                (
+                    ("list", "List all rules."),
+                    ("show", "Show one rule."),
+                    ("test", "Run the hits and misses that come with each rule pack."),
+                ),
+                default="list",
+            ),
+            Verb(
+                "policy",
+                "Show, check or trust the policy that holds here.",
+                "policy",
+                (
+                    ("show", "Show the policy that holds here."),
+                    ("check", "Check the policy files."),
+                    ("trust", "Let this project's policy file loosen, too, as it is now."),
+                ),
+                default="show",
+            ),
+        ),
+    ),
+    (
+        "Prove",
+        (
+            Verb("audit", "Show the audit log, or prove that nobody changed it.", "audit"),
+            Verb(
+                "service",
+                "Look at or stop the process that makes the hook fast.",
+                "service",
+                (
+                    ("status", "Say whether the service runs."),
+                    ("stop", "Stop the service; the next hook call judges by itself."),
+                ),
+                default="status",
+            ),
+        ),
+    ),
+)
+
+VERBS: dict[str, Verb] = {verb.name: verb for _, verbs in SECTIONS for verb in verbs}
+
+_SETTINGS = {"help_option_names": ["-h", "--help"]}
+
+
+class VerbGroup(TyperGroup):
+    """A group whose commands are built from their module when they are asked for."""
+
+    def __init__(self, sections: tuple[tuple[str, tuple[Verb, ...]], ...], **attrs: Any) -> None:
+        super().__init__(rich_markup_mode=None, context_settings=dict(_SETTINGS), **attrs)
+        self._sections = sections
+        # Names only: what the base class looks at for suggestions.
+        self.commands = {verb.name: None for _, verbs in sections for verb in verbs}  # type: ignore[misc]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        for _, verbs in self._sections:
+            for verb in verbs:
+                if verb.name == cmd_name:
+                    return _built(verb)
+        return None
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """The sections of the table, without loading a single verb."""
+        for title, verbs in self._sections:
+            with formatter.section(title):
+                formatter.write_dl([(verb.name, verb.summary) for verb in verbs])
+
+
+class SubGroup(TyperGroup):
+    """The subs of one verb; `default` runs where none is named."""
+
+    def __init__(self, verb: Verb, **attrs: Any) -> None:
+        module = importlib.import_module(f"chrono.cli.commands.{verb.module}")
+        self._default = verb.default
+        super().__init__(
+            name=verb.name,
+            help=_help(module, verb.summary),
+            rich_markup_mode=None,
+            context_settings=dict(_SETTINGS),
+            commands={
+                name: _command(name, summary, getattr(module, f"run_{name.replace('-', '_')}"))
+                for name, summary in verb.subs
+            },
+            no_args_is_help=verb.default is None,
+            **attrs,
+        )
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if self._default is not None and (not args or (args[0].startswith("-") and args[0] not in ("-h", "--help"))):
+            args = [self._default, *args]
+        return super().parse_args(ctx, args)
+
+
+def _built(verb: Verb) -> Any:
+    if verb.subs:
+        return SubGroup(verb)
+    module = importlib.import_module(f"chrono.cli.commands.{verb.module}")
+    return _command(verb.name, verb.summary, module.run)
+
+
+def _command(name: str, summary: str, run: Callable[..., int | None]) -> Any:
+    settings: dict[str, Any] = {**_SETTINGS, **getattr(run, "settings", {})}
+    info = CommandInfo(name=name, help=_help(run, summary), callback=run, context_settings=settings)
+    return get_command_from_info(info, pretty_exceptions_short=False, rich_markup_mode=None)
+
+
+def _help(thing: object, summary: str) -> str:
+    """The summary of the table, then what the docstring says after its first paragraph."""
+    _, _, rest = (inspect.getdoc(thing) or "").partition("\n\n")
+    return f"{summary}\n\n{rest}".strip()
+
+
+def _version(ctx: typer.Context, value: bool) -> None:
+    if value:
+        from chrono import __version__
+
+        ctx.obj.line(f"chrono {__version__}")
+        raise typer.Exit
+
+
+def _debug(ctx: typer.Context, value: bool) -> None:
+    ctx.obj.traceback = ctx.obj.traceback or value
+
+
+def build() -> TyperGroup:
+    """The whole command line; its context wants a Screen as `obj`."""
+    from typer.core import TyperOption
+
+    return VerbGroup(
+        SECTIONS,
+        name="chrono",
+        help=(
+            "Stands between an AI coding agent and the machine: stops dangerous commands before they run, makes every "
+            "change reversible, and proves what happened.\n\n"
+            "Start with `chrono init`, then `chrono guard install`."
+        ),
+        epilog="chrono COMMAND --help says more. Every command has --json.",
+        no_args_is_help=True,
+        params=[
+            TyperOption(
+                param_decls=["--version"],
+                is_flag=True,
+                is_eager=True,
+                expose_value=False,
+                callback=lambda ctx, param, value: _version(ctx, value),
+                help="Print name and version.",
+            ),
+            TyperOption(
+                param_decls=["--debug"],
+                is_flag=True,
+                is_eager=True,
+                expose_value=False,
+                callback=lambda ctx, param, value: _debug(ctx, value),
+                help="Print the traceback of an error in chrono itself.",
+            ),
+        ],
+    )

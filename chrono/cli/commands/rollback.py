@@ -1,0 +1,138 @@
+"""Owns `chrono rollback`: shows the plan, asks where somebody is there, applies, and says how to undo it.
+
+Planning and restoring are left to `workspace.rollback`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from chrono.cli import shapes
+from chrono.cli.listing import print_paths, savepoint_words
+from chrono.cli.options import Json, screen_of
+from chrono.cli.place import in_project, workspace
+from chrono.cli.render import Screen
+from chrono.cli.text import Part, Styled, count
+from chrono.errors import NoSuchSavepoint, UsageError
+
+if TYPE_CHECKING:
+    from chrono.workspace.project import Workspace
+    from chrono.workspace.rollback import RollbackPlan, RolledBack
+
+
+def run(
+    ctx: typer.Context,
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[ID] [PATH]...", help="A savepoint, and the paths to bring back.", show_default=False),
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be done.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    json: Json = False,
+) -> int:
+    """Bring files back.
+
+    Without an id: to the newest savepoint of the current branch, automatic ones included. The state before is saved
+    first, so that a rollback can be undone. Files created since are removed and kept in that savepoint. Files
+    outside the project, ignored folders and control files are not touched.
+    """
+    from chrono.workspace import rollback
+    from chrono.workspace.actors import actor
+
+    screen = screen_of(ctx)
+    ws = workspace(screen)
+    target, paths = _target_and_paths(ws, words or [])
+    with screen.working("comparing"):
+        plan = rollback.plan(ws, target, paths)
+    if not json:
+        _show(screen, ws, plan)
+    if dry_run or not plan.changes:
+        if json:
+            screen.value(_json(plan, None))
+        elif plan.changes:
+            screen.line("nothing was changed (--dry-run)")
+        return 0
+    if screen.person and not yes and not json and not screen.confirm("Go back?"):
+        screen.note("nothing was changed")
+        return 1
+    with screen.working("going back"):
+        done = rollback.apply(ws, plan, actor(screen.environ))
+    if json:
+        screen.value(_json(plan, done))
+    else:
+        _tell(screen, done)
+    return 0
+
+
+def _target_and_paths(ws: Workspace, words: list[str]) -> tuple[str | None, tuple[str, ...]]:
+    """The first word is a savepoint where it names one, else a path."""
+    if not words:
+        return None, ()
+    first, *rest = words
+    try:
+        ws.store.resolve(first)
+    except NoSuchSavepoint:
+        if not rest and not _was_a_path(ws, first):
+            raise
+        if not _was_a_path(ws, first):
+            raise NoSuchSavepoint(f"'{first}' is neither a savepoint nor a path", "run chrono log") from None
+        target, typed = None, words
+    else:
+        target, typed = first, rest
+    paths = tuple(in_project(ws.root, path) for path in typed)
+    return target, () if "" in paths else paths
+
+
+def _was_a_path(ws: Workspace, typed: str) -> bool:
+    """Whether `typed` names something in the project, now or in the newest savepoint."""
+    import os
+
+    from chrono.workspace.history import newest
+
+    try:
+        path = in_project(ws.root, typed)
+    except UsageError:
+        return False
+    if os.path.lexists(os.path.join(ws.root, path)):
+        return True
+    commit = newest(ws)
+    return commit is not None and bool(ws.store.changes(commit, None, (path,)))
+
+
+def _show(screen: Screen, ws: Workspace, plan: RollbackPlan) -> None:
+    target = savepoint_words(plan.target, ws.clock.now_ns())
+    if not plan.changes:
+        screen.text("nothing to roll back: the files are as in ", target)
+        if plan.before is not None:
+            screen.text(f"the one before is {shapes.short(plan.before)}: chrono rollback {shapes.short(plan.before)}")
+        return
+    screen.text("roll back to ", Styled(target, "bold"))
+    rows: list[tuple[Part, ...]] = [(Styled("restore", "green"), path) for path in plan.written]
+    rows += [(Styled("remove", "red"), path) for path in plan.removed]
+    print_paths(screen, rows)
+
+
+def _tell(screen: Screen, done: RolledBack) -> None:
+    removed = f", removed {count(done.deleted, 'file')} (kept in the rescue)" if done.deleted else ""
+    screen.line(Styled("rolled back", "green"), f": restored {count(done.written, 'file')}{removed}")
+    for left in done.left:
+        screen.warning(f"{left.path} was left alone: {left.why}")
+    screen.line("undo this rollback: ", Styled(f"chrono rollback {shapes.short(done.rescue)}", "bold"))
+
+
+def _json(plan: RollbackPlan, done: RolledBack | None) -> dict[str, shapes.Json]:
+    return {
+        "target": shapes.savepoint(plan.target),
+        "paths": list(plan.paths),
+        "restore": list(plan.written),
+        "remove": list(plan.removed),
+        "before": plan.before,
+        "applied": done is not None,
+        "commit": done.commit if done is not None else None,
+        "rescue": done.rescue if done is not None else None,
+        "left": [{"path": left.path, "why": left.why} for left in done.left] if done is not None else [],
+        "undo": f"chrono rollback {done.rescue}" if done is not None else None,
+        "covers": shapes.covers(()),
+    }

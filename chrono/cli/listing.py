@@ -1,0 +1,73 @@
+"""Owns how savepoints and changed paths look to people. Printing is left to `cli.render`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from chrono.cli.render import Screen
+from chrono.cli.shapes import short
+from chrono.cli.text import Part, Styled, age, count, one_line
+
+if TYPE_CHECKING:
+    from chrono.store.diff import Change
+    from chrono.store.savepoint import Savepoint
+    from chrono.store.snapshot import Skip
+
+MAX_PATHS = 20
+
+_KIND_STYLES = {"manual": "green", "rollback": "cyan", "rescue": "yellow", "crash": "yellow"}
+_CHANGES = {
+    "added": ("new", "green"),
+    "deleted": ("deleted", "red"),
+    "modified": ("changed", "yellow"),
+    "type": ("changed type", "yellow"),
+    "mode": ("changed mode", "yellow"),
+}
+
+
+def what(value: Savepoint) -> str:
+    """What a savepoint is about, in one line: the command it was taken before, or its message."""
+    return one_line(value.trailer("Chrono-Command") or value.message)
+
+
+def savepoint_row(value: Savepoint, now_ns: int) -> tuple[Part, ...]:
+    """Kind, id, age, agent, subject."""
+    style = _KIND_STYLES.get(value.kind)
+    return (
+        Styled(value.kind, style) if style else value.kind,
+        Styled(short(value.id), "bold"),
+        age((now_ns - value.at_ns) / 1e9),
+        value.trailer("Chrono-Agent") or "-",
+        what(value),
+    )
+
+
+def savepoint_words(value: Savepoint, now_ns: int) -> str:
+    """`3f2a1b9c4d5e (auto, 2 min ago: rm -rf build)`."""
+    return f"{short(value.id)} ({value.kind}, {age((now_ns - value.at_ns) / 1e9)}: {what(value)})"
+
+
+def change_row(value: Change) -> tuple[Part, ...]:
+    name, style = _CHANGES.get(value.kind, (value.kind, "yellow"))
+    return Styled(name, style), value.path
+
+
+def print_paths(screen: Screen, rows: Sequence[tuple[Part, ...]], *, most: int = MAX_PATHS) -> None:
+    """Rows of paths, indented; beyond `most` only how many there are."""
+    screen.table(rows[:most], indent=2)
+    if len(rows) > most:
+        screen.line(Styled(f"  … and {count(len(rows) - most, 'path')} more", "dim"))
+
+
+def print_skips(screen: Screen, skips: Iterable[Skip]) -> None:
+    """A warning for what a savepoint could not hold."""
+    rows = list(skips)
+    if not rows:
+        return
+    screen.warning(f"{count(len(rows), 'path')} could not be saved as they are:")
+    for skip in rows[:MAX_PATHS]:
+        kept = "the last savepoint's copy stands in" if skip.kept else "not in the savepoint"
+        screen.note(f"  {skip.path}  ({skip.reason}; {kept})")
+    if len(rows) > MAX_PATHS:
+        screen.note(f"  … and {len(rows) - MAX_PATHS} more")

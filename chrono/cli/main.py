@@ -1,0 +1,117 @@
+"""Owns the way from an error to text and exit code (design section 6.12); the verbs only raise.
+
+Printing is left to `cli.render`, the table of verbs to `cli.app`.
+"""
+
+from __future__ import annotations
+
+import os
+
+from chrono.cli.render import Screen
+from chrono.errors import ChronoError
+
+USAGE = 2
+BUG = 70
+INTERRUPTED = 130
+
+_DISK = {
+    "ENOSPC": "free some space on that disk, then run it again",
+    "EROFS": "that file system is read-only; set CHRONO_HOME= to a folder you can write",
+    "EACCES": "look at who owns that path and may write it",
+}
+
+
+def main(args: list[str], screen: Screen | None = None) -> int:
+    """Runs one command line and returns its exit code; never raises for what a verb raises."""
+    if screen is None:
+        screen = Screen.of_process()
+    try:
+        code = _run(args, screen)
+        screen.flush()
+        return code
+    except BrokenPipeError:
+        return _broken_pipe()
+    except KeyboardInterrupt:
+        return _interrupted(screen)
+
+
+def _run(args: list[str], screen: Screen) -> int:
+    from typer import Exit
+    from typer._click.exceptions import ClickException, NoArgsIsHelpError
+
+    from chrono.cli.app import build
+
+    try:
+        group = build()
+        # Not its `main`: that one also completes words for shells and swallows interrupts and broken pipes.
+        with group.make_context("chrono", args, obj=screen) as ctx:
+            result = group.invoke(ctx)
+        return result if isinstance(result, int) else 0
+    except Exit as leave:
+        return leave.exit_code
+    except NoArgsIsHelpError as error:
+        screen.block(error.format_message())
+        return USAGE
+    except ClickException as error:
+        screen.json = screen.json or "--json" in args
+        screen.error(error.format_message(), _usage_hint(error), error.exit_code)
+        return error.exit_code
+    except ChronoError as error:
+        screen.error(error.message, error.hint, error.exit_code)
+        return error.exit_code
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        _trace(screen)
+        screen.error(_os_message(error), _os_hint(error), 1)
+        return 1
+    except Exception as error:
+        return _bug(screen, error)
+
+
+def _usage_hint(error: object) -> str:
+    ctx = getattr(error, "ctx", None)
+    return f"see {ctx.command_path if ctx is not None else 'chrono'} --help"
+
+
+def _os_message(error: OSError) -> str:
+    where = f"{error.filename}: " if error.filename is not None else ""
+    return where + (error.strerror or repr(error))
+
+
+def _os_hint(error: OSError) -> str | None:
+    import errno
+
+    return _DISK.get(errno.errorcode.get(error.errno or 0, ""))
+
+
+def _bug(screen: Screen, error: Exception) -> int:
+    import traceback
+
+    _trace(screen)
+    frames = traceback.extract_tb(error.__traceback__)
+    last = next((frame for frame in reversed(frames) if "chrono" in frame.filename), frames[-1])
+    where = f"{os.path.basename(os.path.dirname(last.filename))}/{os.path.basename(last.filename)}:{last.lineno}"
+    hint = "this is a bug in chrono; `chrono --debug …` prints the traceback for a report"
+    screen.error(f"chrono failed at {where}: {type(error).__name__}: {error}", hint, BUG)
+    return BUG
+
+
+def _trace(screen: Screen) -> None:
+    if screen.traceback:
+        import traceback
+
+        screen.trace(traceback.format_exc())
+
+
+def _interrupted(screen: Screen) -> int:
+    screen.error("interrupted", None, INTERRUPTED)
+    return INTERRUPTED
+
+
+def _broken_pipe() -> int:
+    """Whoever read our output has gone (`chrono log | head`): nothing is left to say, and no error to show."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, 1)
+    os.close(null)
+    return 0

@@ -1,0 +1,43 @@
+"""Owns where a verb works: the current folder, the project around it, and paths as a person types them.
+
+Opening a project is left to `workspace.project`.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from chrono.cli.render import Screen
+from chrono.errors import ChronoError, UsageError
+
+if TYPE_CHECKING:
+    from chrono.workspace.project import Workspace
+
+
+def here() -> str:
+    """The current folder, absolute. Raises ChronoError where somebody deleted it."""
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        raise ChronoError("the current folder does not exist any more", "go into another one: cd …") from None
+
+
+def workspace(screen: Screen) -> Workspace:
+    """The project around the current folder. Raises NoWorkspace."""
+    from chrono.workspace.project import Workspace
+
+    return Workspace.open(here(), screen.environ)
+
+
+def in_project(root: str, typed: str) -> str:
+    """`typed`, a path meant from the current folder, as a project path: relative to `root`, "/"-separated.
+
+    "" is the whole project. Links on the way to the current folder are resolved, the path itself is not: it may be a
+    link, or gone. Raises UsageError for a path outside.
+    """
+    path = os.path.normpath(os.path.join(os.path.realpath(here()), typed))
+    relative = os.path.relpath(path, root)
+    if relative == os.pardir or relative.startswith(os.pardir + os.sep):
+        raise UsageError(f"{typed} lies outside the project {root}")
+    return "" if relative == os.curdir else relative.replace(os.sep, "/")

@@ -1,0 +1,115 @@
+"""Owns the JSON that verbs print with --json: plain values out of the values of other rooms.
+
+The shapes are documented in docs/reference; a member may be added, never renamed. Text for people is elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from chrono.clock import rfc3339
+
+if TYPE_CHECKING:
+    from chrono.scan.command import Command, Redirect, Refusal, Word
+    from chrono.scan.finding import Finding
+    from chrono.store.diff import Change
+    from chrono.store.savepoint import Savepoint
+    from chrono.store.snapshot import Skip
+
+Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
+
+SHORT_DIGITS = 12
+"""Digits of a commit id that people are shown; `Store.resolve` takes any unique prefix."""
+
+
+def short(commit: str) -> str:
+    return commit[:SHORT_DIGITS]
+
+
+def savepoint(value: Savepoint) -> dict[str, Json]:
+    return {
+        "id": value.id,
+        "kind": value.kind,
+        "ref": value.ref,
+        "at": rfc3339(value.at_ns),
+        "message": value.message,
+        "agent": value.trailer("Chrono-Agent"),
+        "session": value.trailer("Chrono-Session"),
+        "command": value.trailer("Chrono-Command"),
+        "branch": value.trailer("Chrono-Branch"),
+        "tree": value.tree,
+        "parents": list(value.parents),
+    }
+
+
+def changes(values: Iterable[Change]) -> list[Json]:
+    return [{"path": value.path, "kind": value.kind} for value in values]
+
+
+def skips(values: Iterable[Skip]) -> list[Json]:
+    return [{"path": value.path, "reason": value.reason, "kept": value.kept} for value in values]
+
+
+_NOT_COVERED = (
+    "system changes: registry, services, scheduled tasks, shadow copies, boot, firewall, installed software",
+    "files outside the project or in ignored folders",
+    "network calls, messages, payments, cloud resources",
+    "databases not registered",
+)
+
+
+def covers(skipped: Iterable[Skip]) -> dict[str, Json]:
+    """What going back can undo, and what it cannot (product: savepoints and history)."""
+    return {
+        "files": "tracked files in the project folder",
+        "skipped": skips(skipped),
+        "databases": [],
+        "not": list(_NOT_COVERED),
+    }
+
+
+# --- verdicts
+
+
+def word(value: Word) -> Json:
+    """A string, null for an unknown word, a list of strings and nulls for a pattern, `{"many": true}` for an unknown
+    number of words."""
+    from chrono.scan.command import Many
+
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Many):
+        return {"many": True}
+    return None if value.pieces == (None,) else list(value.pieces)
+
+
+def command(value: Command) -> dict[str, Json]:
+    return {"argv": [word(one) for one in value.argv], "via": list(value.via), "span": list(value.span)}
+
+
+def redirect(value: Redirect) -> dict[str, Json]:
+    return {"op": value.op, "fd": value.fd, "target": word(value.target)}
+
+
+def refusal(value: Refusal) -> dict[str, Json]:
+    return {"kind": value.kind, "why": value.why, "span": list(value.span)}
+
+
+def finding(value: Finding) -> dict[str, Json]:
+    return {
+        "rule": value.rule,
+        "title": value.title,
+        "score": value.score,
+        "why": value.why,
+        "safer": value.safer,
+        "span": list(value.span),
+        "argv": [word(one) for one in value.argv],
+        "via": list(value.via),
+        "targets": [
+            {"path": target.path, "shown": target.shown, "place": target.place, "whole": target.whole}
+            for target in value.targets
+        ],
+        "reversible": value.reversible,
+        "references": list(value.references),
+    }

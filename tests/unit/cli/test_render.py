@@ -1,0 +1,151 @@
+"""Claims about the screen: styles only on a terminal, prompts only for a person, results and remarks apart."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import pty
+import select
+import time
+
+import pytest
+
+from chrono.cli.render import Screen
+from chrono.cli.text import Styled
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def piped() -> tuple[Screen, io.StringIO, io.StringIO]:
+    out, err = io.StringIO(), io.StringIO()
+    return Screen(out, err, io.StringIO("y\n"), {}), out, err
+
+
+def terminal(environ: dict[str, str] | None = None) -> tuple[Screen, Terminal, Terminal]:
+    out, err = Terminal(), Terminal()
+    return Screen(out, err, Terminal("y\n"), {"COLUMNS": "40", "TERM": "xterm", **(environ or {})}), out, err
+
+
+def test_a_pipe_gets_no_colour_and_no_cut() -> None:
+    screen, out, _ = piped()
+    screen.line(Styled("x", "red"), " ", "y" * 200)
+    assert out.getvalue() == "x " + "y" * 200 + "\n"
+
+
+def test_a_terminal_gets_colour() -> None:
+    screen, out, _ = terminal()
+    screen.line(Styled("x", "red"))
+    assert out.getvalue() == "\x1b[31mx\x1b[0m\n"
+
+
+@pytest.mark.parametrize("environ", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
+def test_no_color_is_obeyed(environ: dict[str, str]) -> None:
+    screen, out, _ = terminal(environ)
+    screen.line(Styled("x", "red"))
+    assert out.getvalue() == "x\n"
+
+
+def test_data_cannot_bring_its_own_colour() -> None:
+    screen, out, _ = terminal()
+    screen.line("\x1b[31mred")
+    screen.table([("\x1b[2Ja", "b\x07")])
+    screen.block("x\x1b[0m\ny\n")
+    assert "\x1b" not in out.getvalue()
+
+
+def test_a_table_is_aligned_and_its_last_column_fits() -> None:
+    screen, out, _ = terminal({"NO_COLOR": "1"})
+    screen.table([("a", "bb", "c" * 80), ("aaa", "b", "d")])
+    rows = out.getvalue().splitlines()
+    assert rows[0].index("bb") == rows[1].index("b") == 5
+    assert len(rows[0]) == 40 and rows[0].endswith("…")
+
+
+def test_prose_is_wrapped_on_a_terminal_only() -> None:
+    text = "word " * 30
+    screen, out, _ = terminal({"NO_COLOR": "1"})
+    screen.text(text.strip())
+    assert max(map(len, out.getvalue().splitlines())) <= 40
+    screen, out, _ = piped()
+    screen.text(text.strip())
+    assert out.getvalue().count("\n") == 1
+
+
+def test_message_and_hint_are_apart_and_on_standard_error() -> None:
+    screen, out, err = piped()
+    screen.error("no savepoint 'x'", "run chrono log", 12)
+    assert out.getvalue() == ""
+    assert err.getvalue() == "error: no savepoint 'x'\nhint: run chrono log\n"
+
+
+def test_an_error_is_json_where_the_result_is() -> None:
+    screen, out, err = piped()
+    screen.json = True
+    screen.error("no\nsavepoint", None, 12)
+    assert json.loads(out.getvalue()) == {"error": "no\nsavepoint", "hint": None, "exit_code": 12}
+    assert err.getvalue() == ""
+
+
+def test_json_is_one_ascii_line_whatever_the_names() -> None:
+    screen, out, _ = piped()
+    screen.value({"path": "na\udcefve\n\u2028"})
+    assert out.getvalue().isascii() and out.getvalue().count("\n") == 1
+
+
+@pytest.mark.parametrize("mark", ["CLAUDECODE", "CHRONO_AGENT", "GEMINI_CLI", "CI"])
+def test_an_agent_is_never_asked(mark: str) -> None:
+    screen, _, _ = terminal({mark: "1"})
+    assert not screen.person
+
+
+def test_without_a_terminal_nobody_is_asked() -> None:
+    screen, _, _ = piped()
+    assert not screen.person
+
+
+def test_a_person_on_a_terminal_is_asked() -> None:
+    above, below = pty.openpty()
+    try:
+        with os.fdopen(os.dup(below), "r") as source:
+            screen = Screen(Terminal(), Terminal(), source, {"COLUMNS": "80"})
+            assert screen.person
+            os.write(above, b"y\n")
+            assert screen.confirm("Go back?")
+            os.write(above, b"\n")
+            assert not screen.confirm("Go back?")
+    finally:
+        os.close(above)
+        os.close(below)
+
+
+def test_no_answer_is_a_no(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("chrono.cli.render.ANSWER_WAIT_S", 0.05)
+    above, below = pty.openpty()
+    try:
+        with os.fdopen(os.dup(below), "r") as source:
+            screen = Screen(Terminal(), Terminal(), source, {})
+            begin = time.monotonic()
+            assert not screen.confirm("Go back?")
+            assert time.monotonic() - begin < 5
+            assert select.select([below], [], [], 0)[0] == []
+    finally:
+        os.close(above)
+        os.close(below)
+
+
+def test_work_is_shown_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("chrono.cli.render.SHOW_WORK_AFTER_S", 0.01)
+    screen, out, err = terminal()
+    with screen.working("saving"):
+        time.sleep(0.1)
+    assert "saving" in err.getvalue() and err.getvalue().endswith("\r\x1b[K") and out.getvalue() == ""
+    screen, _, err2 = piped()
+    with screen.working("saving"):
+        time.sleep(0.05)
+    assert err2.getvalue() == ""
