@@ -136,11 +136,12 @@ def _anchor(line: bytes) -> LastAnchor | None:
 
 def _recover_restore(ws: Workspace, journal: Journal, by: Actor, timeout_s: float, abort: bool) -> CommitId:
     """Brings the work tree to the journal's target (`abort`: back to where it was); what lies there now is kept."""
-    from chrono.workspace.rollback import finish
+    from chrono.workspace.rollback import finish, note_restore, noted
 
     store = ws.store
-    if abort:
-        journal = journal._replace(target=journal.pre)
+    target = journal.pre if abort else journal.target
     crash = save_locked(ws, "crash", "as found after a crash", by, timeout_s=timeout_s).commit
-    restored = store.apply(store.plan_restore(crash, journal.target, journal.paths), journal)
-    return finish(ws, journal, restored, by, timeout_s=timeout_s)
+    if not noted(ws, journal, "begin", target):
+        note_restore(ws, by, journal, "begin", timeout_s, target=target)
+    restored = store.apply(store.plan_restore(crash, target, journal.paths), journal)
+    return finish(ws, journal, target, restored, by, timeout_s=timeout_s)

@@ -97,6 +97,18 @@ def test_what_a_build_brings_back_is_no_hole() -> None:
     assert verdict(scan_of(finding()), held=cover(("src/node_modules", "heavy"))).decision == "allow"
 
 
+def test_git_leaves_its_own_folder_alone_and_rm_does_not() -> None:
+    held = cover((".git", "git"), (".chrono", "chrono"), ("chrono-policy.yaml", "control"))
+    reset = finding()._replace(targets=(Target(ROOT, ".", "worktree", True),))
+    remove = finding()._replace(targets=(Target(ROOT, ".", "project", True),))
+    assert verdict(scan_of(reset), held=held).decision == "allow"
+    assert verdict(scan_of(remove), held=held).decision == "block"
+    nested = cover(("sub", "nested"), (".git", "git"))
+    assert verdict(scan_of(reset), held=nested).decision == "block"
+    inside = finding()._replace(targets=(Target(f"{ROOT}/.git/x", ".git/x", "worktree", True),))
+    assert verdict(scan_of(inside), held=held).decision == "block"
+
+
 def test_outside_the_project_or_unknown_is_not_covered() -> None:
     outside = finding()._replace(targets=(Target("/home/dev/other", "~/other", "outside", True),))
     neighbour = finding()._replace(targets=(Target(ROOT + "2/x", "../proj2/x", "outside", True),))
