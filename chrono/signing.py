@@ -8,14 +8,16 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from chrono.errors import KeyRefused
 
 if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 _P = 2**255 - 19
+_L = 2**252 + 27742317777372353535851937790883648493
 # y coordinates of the eight points of small order (RFC 8032 arithmetic; the sign bit aside). Under such a key a
 # forged signature verifies for every message, and `cryptography` accepts it.
 _SMALL_ORDER_Y = frozenset(
@@ -45,15 +47,23 @@ class PublicKey(NamedTuple):
         return base64.b64encode(self.raw).decode("ascii")
 
     def verifies(self, signature: bytes, data: bytes) -> bool:
-        """Whether `signature` (64 bytes) over `data` is this key's."""
+        """Whether `signature` over `data` is this key's, in its only form (RFC 8032 section 5.1.7: S < L)."""
         from cryptography.exceptions import InvalidSignature
-        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
+        if len(signature) != 64 or int.from_bytes(signature[32:], "little") >= _L:
+            return False
         try:
-            Ed25519PublicKey.from_public_bytes(self.raw).verify(signature, data)
+            _loaded(self.raw).verify(signature, data)
         except InvalidSignature:
             return False
         return True
+
+
+@lru_cache(maxsize=16)
+def _loaded(raw: bytes) -> Ed25519PublicKey:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+    return Ed25519PublicKey.from_public_bytes(raw)
 
 
 def public_key(raw: bytes) -> PublicKey:

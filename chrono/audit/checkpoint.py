@@ -69,7 +69,9 @@ def parse(note: str) -> tuple[Checkpoint, tuple[tuple[str, bytes], ...]]:
     if len(root) != 32:
         raise NotACheckpoint("the root is not 32 bytes")
     signatures = []
-    for line in tail.splitlines():
+    if tail and not tail.endswith("\n"):
+        raise NotACheckpoint("the last line has no end")
+    for line in tail.split("\n")[:-1]:
         name, _, blob = line.removeprefix(_DASH).partition(" ")
         if not line.startswith(_DASH) or not name or not blob:
             raise NotACheckpoint("a malformed signature line")

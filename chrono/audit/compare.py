@@ -8,15 +8,19 @@ from chrono.audit.witness import State
 
 
 class Mismatch(NamedTuple):
-    """`code`: "witness-missing", "truncated" or "forked"; `text` for people."""
+    """`code`: "witness-missing", "truncated", "forked" or "not-adopted"; `text` for people."""
 
     code: str
     text: str
 
 
 class Compared(NamedTuple):
+    """A mismatch, or what is no more than a crash: `lost` unacknowledged records gone with a power cut, `adopted` ones
+    that were written but not witnessed."""
+
     mismatch: Mismatch | None
-    warnings: tuple[str, ...] = ()
+    lost: int = 0
+    adopted: int = 0
 
 
 def compare(state: State, size: int, leaf_at_mark: str | None, *, boot_id: str = "") -> Compared:
@@ -37,10 +41,10 @@ def compare(state: State, size: int, leaf_at_mark: str | None, *, boot_id: str =
     if size < mark.size:
         lost = mark.size - size
         if boot_id and mark.boot_id != boot_id and mark.boot_id != "-":
-            return Compared(None, (f"{lost} unacknowledged records were lost when the machine went down",))
+            return Compared(None, lost=lost)
         return Compared(Mismatch("truncated", f"truncated: {lost} records that the witness saw are missing"))
     if leaf_at_mark != mark.leaf:
         return Compared(Mismatch("forked", f"record {mark.size - 1} is not the one that the witness saw"))
     if size > mark.size:
-        return Compared(None, (f"{size - mark.size} records were written but not witnessed; adopted",))
+        return Compared(None, adopted=size - mark.size)
     return Compared(None)

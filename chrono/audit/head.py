@@ -51,6 +51,11 @@ def write(fd: int, head: Head) -> None:
     os.pwrite(fd, slot.ljust(SLOT_BYTES, b"\0"), (head.size & 1) * SLOT_BYTES)
 
 
+def wipe(fd: int, size: int) -> None:
+    """Empties the slot that a head of `size` records would stand in."""
+    os.pwrite(fd, bytes(_PREFIX.size), (size & 1) * SLOT_BYTES)
+
+
 def read(fd: int) -> Head | None:
     """The slot with the larger size, None where neither holds a whole head (an empty slot is a hole)."""
     data = os.pread(fd, 2 * SLOT_BYTES + 1, 0)

@@ -9,19 +9,23 @@ import os
 from typing import NamedTuple
 
 from chrono.canonical import Json, NotCanonical, canonical_bytes, parse
-from chrono.errors import AuditUnverifiable
-from chrono.files import atomic_write
+from chrono.errors import AuditUnverifiable, KeyRefused
+from chrono.files import atomic_write, fsync_dir
 from chrono.layout import HomeLayout
 from chrono.signing import PublicKey, public_key_of_text
 
 
 class Pin(NamedTuple):
-    """`key` None: the log is unsigned so far. `path` and `inode` of the folder that holds the log."""
+    """`key` None: the log is unsigned so far. `path` and `inode` of the folder that holds the log.
+
+    `signed_from`: the number of the first signed record; what comes before it was written in unsigned mode.
+    """
 
     log: str
     key: PublicKey | None
     path: str
     inode: int
+    signed_from: int = 0
 
 
 def read_pin(home: HomeLayout, log: str) -> Pin | None:
@@ -35,26 +39,31 @@ def read_pin(home: HomeLayout, log: str) -> Pin | None:
         raise _damaged(path, error.strerror or "unreadable") from None
     try:
         data = os.read(fd, 64 * 1024)
+    except OSError as error:
+        raise _damaged(path, error.strerror or "unreadable") from None
     finally:
         os.close(fd)
     try:
-        value = parse(data.rstrip(b"\n"))
+        value = parse(data.removesuffix(b"\n"))
     except NotCanonical as error:
         raise _damaged(path, str(error)) from None
     if not isinstance(value, dict) or value.get("log") != log:
         raise _damaged(path, "it is the pin of another log")
-    pub, folder, inode = value.get("pub"), value.get("path"), value.get("ino")
-    if not (pub is None or isinstance(pub, str)) or not isinstance(folder, str) or not isinstance(inode, int):
+    pub, folder, inode, first = (value.get(name) for name in ("pub", "path", "ino", "from"))
+    if not (pub is None or isinstance(pub, str)) or not isinstance(folder, str):
         raise _damaged(path, "members are missing")
-    return Pin(log, public_key_of_text(pub) if pub is not None else None, os.fsdecode(folder.encode("utf-8")), inode)
+    if not isinstance(inode, int) or not isinstance(first, int):
+        raise _damaged(path, "members are missing")
+    return Pin(log, public_key_of_text(pub) if pub is not None else None, _path_of(folder), inode, first)
 
 
 def write_pin(home: HomeLayout, pin: Pin) -> None:
     """Pins a log, durable before the return."""
     value: dict[str, Json] = {
+        "from": pin.signed_from,
         "ino": pin.inode,
         "log": pin.log,
-        "path": os.fsencode(pin.path).decode("utf-8", "backslashreplace"),
+        "path": _text_of(pin.path),
         "pub": pin.key.text if pin.key is not None else None,
     }
     atomic_write(home.pin(pin.log), canonical_bytes(value) + b"\n")
@@ -70,11 +79,34 @@ def pin_of_path(home: HomeLayout, folder: str) -> Pin | None:
         if len(name) == 32:
             try:
                 pin = read_pin(home, name)
-            except AuditUnverifiable:
+            except (AuditUnverifiable, KeyRefused):
                 continue
             if pin is not None and pin.path == folder:
                 return pin
     return None
+
+
+def remove_pin(home: HomeLayout, log: str) -> None:
+    """Ends the trust in a log. Only a person's word leads here."""
+    try:
+        os.unlink(home.pin(log))
+    except FileNotFoundError:
+        return
+    fsync_dir(home.trust)
+
+
+def _text_of(path: str) -> str:
+    """`path` with bytes that are not UTF-8 as %XX, and `%` as %25."""
+    text = path.replace("%", "%25")
+    return "".join(f"%{ord(char) - 0xDC00:02X}" if "\udc80" <= char <= "\udcff" else char for char in text)
+
+
+def _path_of(text: str) -> str:
+    first, *rest = text.encode("utf-8").split(b"%")
+    try:
+        return os.fsdecode(first + b"".join(bytes((int(part[:2], 16),)) + part[2:] for part in rest))
+    except ValueError:
+        return ""
 
 
 def _damaged(path: str, why: str) -> AuditUnverifiable:

@@ -11,9 +11,10 @@ from collections.abc import Iterator
 from hashlib import sha256
 from typing import NamedTuple
 
-from chrono.audit.record import MAX_LINE_BYTES
+from chrono.audit.pin import Pin, read_pin, write_pin
+from chrono.audit.record import MAX_LINE_BYTES, Record, read
 from chrono.canonical import NotCanonical
-from chrono.errors import AuditUnverifiable
+from chrono.errors import AuditTampered, AuditUnverifiable
 from chrono.layout import HomeLayout, ProjectLayout
 
 _CHUNK_BYTES = 1 << 20
@@ -71,6 +72,42 @@ def _refused(path: str, why: str) -> AuditUnverifiable:
     return AuditUnverifiable(f"the audit log {path} is neither read nor written: it is {why}", "run chrono doctor")
 
 
+def whereabouts(pin: Pin, place: LogPlace) -> str:
+    """ "here" where the pinned folder is this one, "moved" where the pinned folder no longer holds this log, "copied"
+    where it still does: then one of the two is a copy."""
+    if os.stat(place.folder).st_ino == pin.inode:
+        return "here"
+    there = LogPlace(pin.path, *(os.path.join(pin.path, os.path.basename(path)) for path in place[1:]))
+    try:
+        if os.stat(pin.path).st_ino != pin.inode or os.path.samefile(pin.path, place.folder):
+            return "moved"
+        return "copied" if log_id(there) == pin.log else "moved"
+    except (OSError, AuditUnverifiable):
+        return "moved"
+
+
+def pin_again(home: HomeLayout, place: LogPlace) -> Pin | None:
+    """Pins a log at the folder where it lies now, after its project was moved. None where there is nothing to do.
+
+    Raises AuditTampered where the old place still holds it (a copy), AuditUnverifiable where this home never pinned it.
+    """
+    found = log_id(place)
+    pin = read_pin(home, found) if found is not None else None
+    if pin is None:
+        raise AuditUnverifiable(f"no key is pinned for the audit log {place.log}", "run chrono init --adopt")
+    inode = os.stat(place.folder).st_ino
+    if (pin.path, pin.inode) == (place.folder, inode):
+        return None
+    if whereabouts(pin, place) == "copied":
+        raise AuditTampered(
+            f"fork alarm: {place.log} is a copy of the log that this home keeps in {pin.path}",
+            "run chrono init --adopt to give this copy a log of its own",
+        )
+    pin = pin._replace(path=place.folder, inode=inode)
+    write_pin(home, pin)
+    return pin
+
+
 class Line(NamedTuple):
     """One line of the file: its bytes without LF, where it starts, its length, and whether its LF is there.
 
@@ -111,22 +148,25 @@ def lines(fd: int, start: int = 0) -> Iterator[Line]:
         yield Line(held if held_bytes <= MAX_LINE_BYTES else None, offset, held_bytes, digest.digest(), False)
 
 
-def log_id(place: LogPlace) -> str | None:
-    """The id in the first record, None where there is no log or its first line is no record."""
-    from chrono.audit.record import read
-
+def first_record(place: LogPlace) -> Record | None:
+    """The first record, None where there is no log or its first line is no record. Raises AuditUnverifiable."""
     try:
         fd, _ = open_plain(place.log, os.O_RDONLY)
     except FileNotFoundError:
         return None
     try:
-        data = os.pread(fd, MAX_LINE_BYTES + 1, 0)
+        line, newline, _ = os.pread(fd, MAX_LINE_BYTES + 1, 0).partition(b"\n")
     finally:
         os.close(fd)
-    line, newline, _ = data.partition(b"\n")
     if not newline:
         return None
     try:
-        return read(line).log
+        return read(line)
     except NotCanonical:
         return None
+
+
+def log_id(place: LogPlace) -> str | None:
+    """The id in the first record, None where there is none. Raises AuditUnverifiable."""
+    record = first_record(place)
+    return record.log if record is not None else None

@@ -18,7 +18,9 @@ MAX_LINE_BYTES = 64 * 1024
 NO_PREV = "0" * 64
 SIGNED_PREFIX = b"chrono-audit-record/v2\n"
 MAX_TEXT = 8 * 1024
-"""Longest free text of one member, in characters; what is longer keeps its head and its digest."""
+"""Longest free text of one member, in characters; a longer `cmd` keeps its beginning, its length and its digest."""
+MAX_NAME = 400
+"""Longest member of `by`, in characters: an agent's words about itself must not crowd out the record."""
 
 KINDS = frozenset(
     """genesis key.add command file savepoint restore merge branch prune decision approval policy.changed
@@ -122,7 +124,7 @@ def encode(entry: Entry, *, n: int, at: str, log: str, prev: str, signer: Signer
         raise ValueError(f"{entry.ev!r} is not a kind of record")
     value: dict[str, Json] = {
         "at": at,
-        "by": _members(entry.by._asdict()),
+        "by": _members(entry.by._asdict(), MAX_NAME),
         "ev": entry.ev,
         "fmt": FORMAT,
         "log": log,
@@ -150,12 +152,12 @@ def _sealed(value: dict[str, Json], signer: Signer | None) -> bytes:
     return body[:-1] + b',"sig":"' + signature + b'"}'
 
 
-def _members(fields: dict[str, object]) -> dict[str, Json]:
+def _members(fields: dict[str, object], limit: int = MAX_TEXT) -> dict[str, Json]:
     members: dict[str, Json] = {}
     for key, value in fields.items():
         if isinstance(value, str):
             if value:
-                members[key] = _text(value)
+                members[key] = _text(value, limit)
         elif isinstance(value, int):
             members[key] = value
     return members
@@ -185,9 +187,9 @@ def _clean(value: Json) -> Json:
     return value
 
 
-def _text(text: str) -> str:
+def _text(text: str, limit: int = MAX_TEXT) -> str:
     text = recordable(text)
-    return text if len(text) <= MAX_TEXT else text[:MAX_TEXT] + "…"
+    return text if len(text) <= limit else text[:limit] + "…"
 
 
 def _digest_of(act: Json) -> dict[str, Json]:
@@ -244,9 +246,11 @@ def read(line: bytes) -> Record:
         raise NotCanonical("not a record: `log` is no log id")
     if not isinstance(prev, str) or not _HEX64.fullmatch(prev):
         raise NotCanonical("not a record: `prev` is no hash")
+    _want("anchor" not in value or anchor is not None, "`anchor` is an object")
     if not isinstance(by, dict) or not isinstance(act, dict) or not (anchor is None or isinstance(anchor, dict)):
         raise NotCanonical("not a record: `by`, `act` and `anchor` are objects")
     _want(("kid" in value) == ("sig" in value), "`kid` and `sig` come together")
+    _want("kid" not in value or kid is not None, "`kid` is no key id")
     if kid is not None and (not isinstance(kid, str) or not _HEX32.fullmatch(kid)):
         raise NotCanonical("not a record: `kid` is no key id")
     if "sig" in value:

@@ -1,6 +1,6 @@
 """Owns the home witness (level W1): an append-only file outside the project that remembers how far a log had come.
 
-A mismatch latches an alarm there, which only a reset by a person ends. Comparing is done by `audit.log` on every
+A mismatch latches an alarm there, which only a reset by a person ends. Comparing is done by `audit.compare`, on every
 append and by `audit.verify`.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import binascii
 import os
+import stat
 from typing import NamedTuple
 
 from chrono.canonical import Json, NotCanonical, canonical_bytes, parse
@@ -17,6 +18,7 @@ from chrono.files import atomic_write, file_lock, write_all
 
 COMPACT_BYTES = 1 << 20
 LOCK_WAIT_S = 5.0
+_BOOT_ID_CHARS = (1, 36)
 
 
 class Mark(NamedTuple):
@@ -39,94 +41,155 @@ class Alarm(NamedTuple):
 
 
 class State(NamedTuple):
-    """What the file says. `mark`: the last `A`; `acknowledged`: the last `S`; `alarm`: latched and not reset."""
+    """What the file says.
+
+    `mark`: the last `A`; `acknowledged`: the highest `S` since the last alarm or reset; `alarm`: latched and not
+    reset; `resets`: how many there were; `dropped`: entries that found the log locked and are not in it.
+    """
 
     mark: Mark | None
     acknowledged: int
     alarm: Alarm | None
     resets: int
+    dropped: int
 
 
-EMPTY = State(None, 0, None, 0)
+EMPTY = State(None, 0, None, 0, 0)
 
 
 class Witness:
-    """The witness file of one log; created 0600 where missing. Writers hold its lock for each line."""
+    """The witness file of one log; created 0600 where missing.
+
+    Lines are single O_APPEND writes, so writers need no lock against each other; only compaction takes it.
+    """
 
     def __init__(self, path: str, lock: str) -> None:
         self._path = path
         self._lock = lock
-        self._cached: tuple[tuple[int, int], State] | None = None
-
-    def exists(self) -> bool:
-        return os.path.lexists(self._path)
+        self._fd = -1
+        self._inode = (0, 0)
+        self._read = 0  # bytes of the file that `_state` reflects, up to a line's end
+        self._state = EMPTY
+        self._torn = False
 
     def state(self) -> State:
         """What the file says now. Raises AuditUnverifiable where it is no plain file of this user."""
-        try:
-            fd = os.open(self._path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
-        except FileNotFoundError:
+        size = self._open(create=False)
+        if size is None:
             return EMPTY
-        except OSError as error:
-            raise _unreadable(self._path, error) from None
-        try:
-            key = _checked(self._path, fd)
-            if self._cached is not None:
-                (inode, size), state = self._cached
-                if (inode, size) == key:
-                    return state
-                if inode == key[0] and size < key[1]:
-                    state = _replay(os.pread(fd, key[1] - size, size), state)
-                    self._cached = (key, state)
-                    return state
-            state = _replay(os.pread(fd, key[1], 0), EMPTY)
-        finally:
-            os.close(fd)
-        self._cached = (key, state)
-        return state
+        if size < self._read:
+            self._read, self._state = 0, EMPTY
+        if size > self._read:
+            data = os.pread(self._fd, size - self._read, self._read)
+            whole = data.rfind(b"\n") + 1
+            self._state = _replay(data[:whole], self._state)
+            self._read += whole
+            self._torn = whole != len(data)
+        return self._state
 
     def appended(self, mark: Mark) -> None:
-        """Notes an append (`A`), before it is acknowledged."""
-        note = base64.b64encode(mark.note.encode("utf-8")).decode("ascii")
-        self._write(f"A {mark.size} {mark.leaf or '-'} {note} {mark.boot_id}\n")
+        """Notes an append (`A`), before it is acknowledged. The caller holds the log's lock, and has read `state`."""
+        size = self._write(_marked(mark))
+        if size > COMPACT_BYTES:
+            self._compact()
 
     def acknowledged(self, size: int) -> None:
         """Notes that `size` records are on the disk (`S`)."""
         self._write(f"S {size}\n")
 
     def latch(self, alarm: Alarm) -> None:
-        """Latches `alarm`; the first one stays."""
+        """Latches `alarm`; the first one stays. The next mark counts from here on."""
         self._write(_latched(alarm))
 
     def reset(self) -> None:
         """Ends the alarm; the next mark counts from here on."""
         self._write("R\n")
 
-    def _write(self, line: str) -> None:
-        with file_lock(self._lock, timeout_s=LOCK_WAIT_S):
-            flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
-            try:
-                fd = os.open(self._path, flags, 0o600)
-            except OSError as error:
-                raise _unreadable(self._path, error) from None
-            try:
-                _, size = _checked(self._path, fd)
-                write_all(fd, line.encode("ascii"))
-            finally:
-                os.close(fd)
-            if size > COMPACT_BYTES:
-                self._compact()
+    def dropped(self) -> None:
+        """Counts an entry that could not be recorded, because the log was locked for too long."""
+        self._write("D 1\n")
+
+    def counted(self, dropped: int) -> None:
+        """Notes that a record tells of `dropped` lost entries."""
+        self._write(f"C {dropped}\n")
+
+    def close(self) -> None:
+        """Closes the file; it is opened again by itself."""
+        if self._fd >= 0:
+            os.close(self._fd)
+        self._fd, self._read, self._state, self._torn = -1, 0, EMPTY, False
+
+    def _open(self, *, create: bool) -> int | None:
+        """Makes `_fd` the file that is there now; its size, None where there is none."""
+        try:
+            info = os.stat(self._path, follow_symlinks=False)
+        except FileNotFoundError:
+            self.close()
+            if not create:
+                return None
+        else:
+            if self._fd >= 0 and (info.st_dev, info.st_ino) == self._inode and info.st_nlink == 1:
+                return info.st_size
+            self.close()
+        flags = os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK | (os.O_CREAT if create else 0)
+        try:
+            fd = os.open(self._path, flags, 0o600)
+        except OSError as error:
+            raise AuditUnverifiable(
+                f"the witness {self._path} cannot be used: {(error.strerror or '').lower()}", "look at CHRONO_HOME"
+            ) from None
+        info = os.fstat(fd)
+        why = ""
+        if not stat.S_ISREG(info.st_mode) or info.st_nlink != 1:
+            why = "is not a plain file with one name"
+        elif hasattr(os, "getuid") and info.st_uid != os.getuid():
+            why = f"belongs to uid {info.st_uid}"
+        if why:
+            os.close(fd)
+            raise AuditUnverifiable(f"the witness {self._path} {why}", "look at who changed it")
+        self._fd, self._inode = fd, (info.st_dev, info.st_ino)
+        return info.st_size
+
+    def _write(self, line: str) -> int:
+        """Appends `line`; the size of the file afterwards, as far as this process knows."""
+        size = self._open(create=True) or 0
+        data = line.encode("ascii")
+        if self._torn and size > self._read:
+            data = b"\n" + data  # a write that was cut off must not swallow this line
+        write_all(self._fd, data)
+        return size + len(data)
 
     def _compact(self) -> None:
-        state = self.state()
-        lines = ["R\n"] * state.resets
-        if state.alarm is not None:
-            lines.append(_latched(state.alarm))
-        if state.mark is not None:
-            note = base64.b64encode(state.mark.note.encode("utf-8")).decode("ascii")
-            lines.append(f"A {state.mark.size} {state.mark.leaf or '-'} {note} {state.mark.boot_id}\n")
+        """Rewrites the file as its state. A line that another process adds meanwhile is carried over."""
+        with file_lock(self._lock, timeout_s=LOCK_WAIT_S):
+            state = self.state()
+            old, read = os.dup(self._fd), self._read
+            try:
+                atomic_write(self._path, "".join(_lines_of(state)).encode("ascii"))
+                late = os.pread(old, COMPACT_BYTES, read)
+            finally:
+                os.close(old)
+            if late:
+                self._open(create=True)
+                write_all(self._fd, late)
+
+
+def _lines_of(state: State) -> list[str]:
+    lines = ["R\n"] * state.resets
+    if state.alarm is not None:
+        lines.append(_latched(state.alarm))
+    if state.mark is not None:
+        lines.append(_marked(state.mark))
+    if state.acknowledged:
         lines.append(f"S {state.acknowledged}\n")
-        atomic_write(self._path, "".join(lines).encode("ascii"))
+    if state.dropped:
+        lines.append(f"D {state.dropped}\n")
+    return lines
+
+
+def _marked(mark: Mark) -> str:
+    note = base64.b64encode(mark.note.encode("utf-8")).decode("ascii")
+    return f"A {mark.size} {mark.leaf} {note} {mark.boot_id}\n"
 
 
 def _latched(alarm: Alarm) -> str:
@@ -143,46 +206,38 @@ def _latched(alarm: Alarm) -> str:
     return f"L {base64.b64encode(canonical_bytes(value)).decode('ascii')}\n"
 
 
-def _checked(path: str, fd: int) -> tuple[int, int]:
-    import stat
-
-    info = os.fstat(fd)
-    if not stat.S_ISREG(info.st_mode) or info.st_nlink != 1:
-        raise AuditUnverifiable(f"the witness {path} is not a plain file with one name", "look at who changed it")
-    if hasattr(os, "getuid") and info.st_uid != os.getuid():
-        raise AuditUnverifiable(f"the witness {path} belongs to uid {info.st_uid}", "look at who changed it")
-    return info.st_ino, info.st_size
-
-
-def _unreadable(path: str, error: OSError) -> AuditUnverifiable:
-    return AuditUnverifiable(f"the witness {path} cannot be used: {error.strerror}", "look at CHRONO_HOME")
-
-
 def _replay(data: bytes, state: State) -> State:
-    """The state after the lines of `data`; a torn last line (no LF) counts only once it is whole."""
-    for line in data.split(b"\n")[:-1]:
-        kind, _, rest = line.decode("ascii", "replace").partition(" ")
+    """The state after the whole lines of `data`. A line that is none of the six kinds says nothing."""
+    mark, acknowledged, alarm, resets, dropped = state
+    marks: list[str] = []  # taken apart from the end, one is enough: a hook reads this file at each start
+    for line in data.decode("ascii", "replace").split("\n"):
+        kind, _, rest = line.partition(" ")
         if kind == "A":
-            mark = _mark(rest)
-            state = state._replace(mark=mark) if mark else state
-        elif kind == "S" and rest.isdigit():
-            state = state._replace(acknowledged=int(rest))
-        elif kind == "L" and state.alarm is None:
-            state = state._replace(alarm=_alarm(rest))
-        elif kind == "R":
-            state = state._replace(alarm=None, resets=state.resets + 1)
-    return state
+            marks.append(rest)
+        elif kind in ("S", "D", "C"):
+            number = int(rest) if rest.isascii() and rest.isdigit() and len(rest) < 16 else 0
+            if kind == "S":
+                acknowledged = max(acknowledged, number)
+            else:
+                dropped = max(0, dropped + (number if kind == "D" else -number))
+        elif kind == "L":
+            alarm = alarm or _alarm(rest)
+            acknowledged = 0
+        elif line == "R":
+            alarm, acknowledged, resets = None, 0, resets + 1
+    newest = next((found for found in map(_mark, reversed(marks)) if found is not None), mark)
+    return State(newest, acknowledged, alarm, resets, dropped)
 
 
 def _mark(rest: str) -> Mark | None:
     parts = rest.split(" ")
-    if len(parts) != 4 or not parts[0].isdigit():
+    if len(parts) != 4 or not (parts[0].isascii() and parts[0].isdigit()) or len(parts[3]) not in _BOOT_ID_CHARS:
         return None
     try:
         note = base64.b64decode(parts[2], validate=True).decode("utf-8")
     except (binascii.Error, UnicodeDecodeError, ValueError):
         return None
-    return Mark(int(parts[0]), "" if parts[1] == "-" else parts[1], note, parts[3])
+    return Mark(int(parts[0][:16]), parts[1], note, parts[3])
 
 
 def _alarm(rest: str) -> Alarm:

@@ -1,0 +1,368 @@
+"""Owns appending: lock, checks against head and witness, one write, head, witness, sync (audit format v2, section 4).
+
+Beginning and opening a log is left to `audit.log`, record bytes to `audit.record`, finding the end to `audit.tail`,
+judging a whole log to `audit.verify`.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import NamedTuple
+
+from chrono.audit import checkpoint, head
+from chrono.audit.compare import Mismatch
+from chrono.audit.keys import KeySettings, find_signer
+from chrono.audit.merkle import leaf_hash
+from chrono.audit.pin import Pin, read_pin, write_pin
+from chrono.audit.place import LogPlace, open_plain, whereabouts
+from chrono.audit.record import NO_PREV, Act, Actor, Entry, encode
+from chrono.audit.tail import Expected, Tail, find_tail
+from chrono.audit.witness import Alarm, Mark, Witness
+from chrono.canonical import Json
+from chrono.clock import Clock, rfc3339
+from chrono.errors import AuditTampered, AuditUnverifiable, KeyRefused, Locked
+from chrono.files import atomic_write, file_lock
+from chrono.ids import LogId
+from chrono.layout import HomeLayout
+from chrono.signing import Signer
+
+STEPS = ("line", "head", "witness", "unlocked", "synced", "acknowledged")
+"""The steps of an append in order; a crash test stops after each."""
+
+AtStep = Callable[[str], None]
+_CHRONO = Actor(source="chrono")
+
+
+def go_on(step: str) -> None:
+    """Nothing happens between two steps, outside a crash test."""
+
+
+class Receipt(NamedTuple):
+    """A record that was written: its number, leaf hash, and the tree it ended (`leaf` and `root` hex)."""
+
+    n: int
+    leaf: str
+    size: int
+    root: str
+
+
+class AuditLog:
+    """One log, open for appending. Safe with other threads, processes and objects on the same files.
+
+    Made by `audit.log`: `create` or `open_log`. It keeps files, key and tree between appends, and looks under each
+    lock whether somebody else wrote.
+    """
+
+    def __init__(
+        self, place: LogPlace, home: HomeLayout, log: LogId, keys: KeySettings, clock: Clock, at_step: AtStep = go_on
+    ) -> None:
+        self.place = place
+        self.home = home
+        self.log_id = log
+        self._keys = keys
+        self._clock = clock
+        self._at_step = at_step
+        self._witness = Witness(home.witness_log(log), home.witness_lock(log))
+        self._fd = -1
+        self._head_fd = -1
+        self._inode = (0, 0)
+        self._seen = (0, 0)  # size and mtime of the log when `_tail` was its end
+        self._tail: Tail | None = None
+        self._signer: Signer | None = None
+        self._pin: Pin | None = None
+        self._pin_stamp: tuple[int, ...] | None = None
+        self._notes: tuple[tuple[str, Json], ...] = ()
+
+    @property
+    def pinned(self) -> bool:
+        """Whether this CHRONO_HOME trusts the log; a foreign one is never written."""
+        return read_pin(self.home, self.log_id) is not None
+
+    @property
+    def dropped(self) -> int:
+        """Entries that found the log locked for too long and that no record tells of yet."""
+        return self._witness.state().dropped
+
+    def append(self, entry: Entry, *, timeout_s: float) -> Receipt:
+        """Appends one record; on return it is on the disk and witnessed.
+
+        Raises Locked (counted in `dropped`), KeyRefused, AuditUnverifiable, AuditTampered (gone, or a copy), OSError;
+        nothing is then acknowledged.
+        """
+        with self.writing(timeout_s) as writing:
+            return writing.append(entry)
+
+    @contextmanager
+    def writing(self, timeout_s: float) -> Iterator[Writing]:
+        """Holds the log for the block; what it appended is durable and acknowledged when the block has ended.
+
+        `Writing.size` and `.root` are those of the log so far: a savepoint's trailer names them, and its record
+        becomes number `size` (specs: the ring). Raises as `append`.
+        """
+        held = False
+        sync_fd, size = -1, 0
+        try:
+            with file_lock(self.place.lock, timeout_s=timeout_s):
+                held = True
+                writing = Writing(self)
+                try:
+                    self._refresh(writing)
+                    yield writing
+                finally:
+                    writing._end()
+                    if writing.appended and self._fd >= 0:
+                        # another thread may have other files open once the lock is gone
+                        sync_fd, size = os.dup(self._fd), writing.size_after
+        except Locked:
+            if not held:
+                self._count_dropped()
+            raise
+        except OSError as error:
+            if held:
+                raise
+            why = (error.strerror or "").lower()
+            raise AuditUnverifiable(
+                f"the lock {self.place.lock} cannot be used: {why}", "look at who put it there"
+            ) from None
+        finally:
+            if sync_fd >= 0:
+                self._acknowledge(sync_fd, size)
+
+    def close(self) -> None:
+        """Closes the files; the log opens them again by itself."""
+        for fd in (self._fd, self._head_fd):
+            if fd >= 0:
+                os.close(fd)
+        self._fd = self._head_fd = -1
+        self._tail = None
+        self._witness.close()
+
+    def _acknowledge(self, fd: int, size: int) -> None:
+        try:
+            self._at_step("unlocked")
+            os.fdatasync(fd)
+        finally:
+            os.close(fd)
+        self._at_step("synced")
+        self._witness.acknowledged(size)
+        self._at_step("acknowledged")
+
+    def _count_dropped(self) -> None:
+        try:
+            self._witness.dropped()
+        except (OSError, AuditUnverifiable):
+            pass  # the caller is told of the lock anyway
+
+    # -- under the lock
+
+    def _refresh(self, writing: Writing) -> None:
+        """Brings `_tail` to the log's end, and writes what must be told before anything else."""
+        self._open_files()
+        self._trust()
+        state = self._witness.state()
+        mark, tail = state.mark, self._tail
+        if tail is None or self._stamp() != self._seen or mark is None or (mark.size, mark.leaf) != _size_leaf(tail):
+            assert self._pin is not None
+            expected = Expected(self.log_id, self._pin.key, self._pin.signed_from)
+            found = find_tail(self._fd, self._head_fd, tail, state, expected, boot_id())
+            self._tail, self._notes = found.tail, (*self._notes, *found.notes)
+            if found.mismatch is not None:
+                self._tell(writing, found.mismatch)
+        self._begin_signing(writing)
+        if state.dropped:
+            writing.append(Entry("audit.dropped", _CHRONO, Act(more=(("count", state.dropped),))))
+            self._witness.counted(state.dropped)
+
+    def _open_files(self) -> None:
+        try:
+            info = os.stat(self.place.log, follow_symlinks=False)
+        except FileNotFoundError:
+            self.close()
+            raise AuditTampered(f"the audit log {self.place.log} is gone", "run chrono audit --verify") from None
+        if self._fd >= 0 and (info.st_dev, info.st_ino) == self._inode and info.st_nlink == 1:
+            return
+        self.close()
+        self._fd, opened = open_plain(self.place.log, os.O_RDWR | os.O_APPEND)
+        self._inode = (opened.st_dev, opened.st_ino)
+        self._head_fd, _ = open_plain(self.place.head, os.O_RDWR | os.O_CREAT)
+
+    def _stamp(self) -> tuple[int, int]:
+        info = os.fstat(self._fd)
+        return info.st_size, info.st_mtime_ns
+
+    def _trust(self) -> None:
+        """Loads pin and key where they changed; refuses a log that is not this home's, and a key that is not its."""
+        try:
+            info = os.stat(self.home.pin(self.log_id), follow_symlinks=False)
+            stamp = (info.st_ino, info.st_mtime_ns, info.st_size)
+        except FileNotFoundError:
+            stamp = (0, 0, 0)
+        if self._pin is None or stamp != self._pin_stamp:
+            self._pin, self._pin_stamp = self._checked_pin(), stamp
+        pin = self._pin
+        if os.stat(self.place.folder).st_ino != pin.inode and whereabouts(pin, self.place) == "copied":
+            raise AuditTampered(
+                f"fork alarm: {self.place.log} is a copy of the log that this home keeps in {pin.path}",
+                "run chrono init --adopt to give this copy a log of its own",
+            )
+
+    def _checked_pin(self) -> Pin:
+        pin = read_pin(self.home, self.log_id)
+        if pin is None:
+            raise AuditUnverifiable(
+                f"the audit log {self.place.log} is not this home's own: no key is pinned for it",
+                "run chrono init --adopt if you trust where it came from",
+            )
+        if self._signer is None:
+            self._signer = find_signer(self.home, self._keys, create=pin.key is None)
+        if pin.key is not None and self._signer is None:
+            raise KeyRefused(
+                "the audit log is signed; writing unsigned records into it is refused", "unset CHRONO_AUDIT_UNSIGNED"
+            )
+        if pin.key is not None and self._signer is not None and self._signer.public != pin.key:
+            raise KeyRefused(
+                f"key {self._signer.public.kid} is not the one this log is pinned to ({pin.key.kid})",
+                "give the right key, or look at chrono audit --keys",
+            )
+        return pin
+
+    def _tell(self, writing: Writing, mismatch: Mismatch) -> None:
+        """Latches the alarm, so that the old mark is not lost, and says so in the log."""
+        assert self._tail is not None
+        size, leaf = _size_leaf(self._tail)
+        expected = self._witness.state().mark or Mark(0, "", "", "")
+        self._witness.latch(Alarm(mismatch.code, expected, size, leaf, self._now()))
+        more: tuple[tuple[str, Json], ...] = (
+            ("code", mismatch.code),
+            ("expected_size", expected.size),
+            ("found_size", size),
+            ("note", expected.note),
+        )
+        writing.append(Entry("audit.discontinuity", _CHRONO, Act(message=mismatch.text, more=more)))
+
+    def _begin_signing(self, writing: Writing) -> None:
+        """The first signature of a log that was begun unsigned: pin first, so that a crash leaves no stray key."""
+        assert self._pin is not None and self._tail is not None
+        if self._signer is None:
+            return
+        size = self._tail.tree.size
+        if self._pin.key is None:
+            self._pin = self._pin._replace(key=self._signer.public, signed_from=size)
+            write_pin(self.home, self._pin)
+        if self._pin.signed_from == size:
+            key: Json = {"pub": self._signer.public.text}
+            writing.append(Entry("key.add", _CHRONO, Act(more=(("key", key),))))
+            write_pub(self.place, self._signer)
+
+    def _now(self) -> str:
+        return rfc3339(self._clock.now_ns())
+
+    def _write(self, entry: Entry) -> Receipt:
+        tail = self._tail
+        assert tail is not None
+        if self._notes:
+            act = entry.act or Act()
+            entry = entry._replace(act=act._replace(more=(*act.more, *self._notes)))
+        n = tail.tree.size
+        line = encode(entry, n=n, at=self._now(), log=self.log_id, prev=tail.leaf or NO_PREV, signer=self._signer)
+        leaf = leaf_hash(line)
+        tree = tail.tree.copy()
+        tree.add(leaf)
+        root = tree.root()
+        after = Tail(tree, leaf.hex(), tail.offset + len(line) + 1)
+        note = checkpoint.sign(checkpoint.Checkpoint(self.log_id, n + 1, root), self._signer)
+        self._tail = None  # in doubt until all is written
+        try:
+            self._write_line(line + b"\n")
+            self._at_step("line")
+            self._write_head(after, note)
+            self._at_step("head")
+            self._witness.appended(Mark(n + 1, after.leaf, note, boot_id()))
+        except (OSError, AuditUnverifiable, Locked):
+            self._take_back(tail)
+            raise
+        self._at_step("witness")
+        self._tail, self._seen, self._notes = after, self._stamp(), ()
+        return Receipt(n, after.leaf, n + 1, root.hex())
+
+    def _write_line(self, data: bytes) -> None:
+        written = os.write(self._fd, data)
+        if written != len(data):
+            raise OSError(errno.ENOSPC, "only part of an audit record could be written", self.place.log)
+
+    def _write_head(self, tail: Tail, note: str) -> None:
+        size, leaf = _size_leaf(tail)
+        head.write(self._head_fd, head.Head(self.log_id, size, tail.offset, leaf, tuple(tail.tree.hashes), note))
+
+    def _take_back(self, tail: Tail) -> None:
+        """Nobody was told of the record: better none than one without witness."""
+        try:
+            os.ftruncate(self._fd, tail.offset)
+            head.wipe(self._head_fd, tail.tree.size + 1)
+        except OSError:
+            pass  # then it is a torn tail, or adopted, by the next append
+
+
+class Writing:
+    """The log, held. `size` and `root` (hex) are those of the records so far."""
+
+    __slots__ = ("_held", "_log", "appended", "size_after")
+
+    def __init__(self, log: AuditLog) -> None:
+        self._log = log
+        self._held = True
+        self.appended = 0
+        self.size_after = 0
+
+    @property
+    def log_id(self) -> LogId:
+        return self._log.log_id
+
+    @property
+    def size(self) -> int:
+        return self._tail.tree.size
+
+    @property
+    def root(self) -> str:
+        return self._tail.tree.root().hex()
+
+    def append(self, entry: Entry) -> Receipt:
+        """Writes one record; it is acknowledged when the block ends. Raises OSError, NotCanonical."""
+        _ = self._tail
+        receipt = self._log._write(entry)
+        self.appended += 1
+        self.size_after = receipt.size
+        return receipt
+
+    @property
+    def _tail(self) -> Tail:
+        if not self._held or self._log._tail is None:
+            raise RuntimeError("the log is not held, or the last append failed")
+        return self._log._tail
+
+    def _end(self) -> None:
+        self._held = False
+
+
+def _size_leaf(tail: Tail) -> tuple[int, str]:
+    return tail.tree.size, tail.leaf
+
+
+@cache
+def boot_id() -> str:
+    """Tells whether the machine was restarted since a line was written; "-" where the system does not say."""
+    try:
+        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+            text = file.read().strip()
+    except OSError:
+        return "-"
+    return text if len(text) == 36 else "-"
+
+
+def write_pub(place: LogPlace, signer: Signer) -> None:
+    """Leaves the public key beside the log: information for people, never a trust root."""
+    atomic_write(place.pub, (signer.public.text + "\n").encode("ascii"), mode=0o644)

@@ -1,0 +1,290 @@
+"""Owns reading a log line by line: form, chain, numbers, keys, and what the records say that others must confirm.
+
+Whom the result is held against (head, witness, commits) is left to `audit.verify`.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import os
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from chrono.audit.merkle import CompactRange
+from chrono.audit.pin import Pin
+from chrono.audit.place import Line, lines
+from chrono.audit.record import MAX_LINE_BYTES, NO_PREV, Record, read, signature_holds
+from chrono.audit.report import Notebook
+from chrono.canonical import Json, NotCanonical
+from chrono.errors import KeyRefused
+from chrono.signing import PublicKey, public_key_of_text
+
+_ROTATE = "chrono-key-rotate/v2\n"
+_SIGNATURE_END = 88 + len('"}')
+_READ_WHOLE = (b'"ev":"key.', b'"ev":"prune"', b'"ev":"witness.reset"', b'"ev":"session.', b'"ev":"genesis"')
+_TORN_LOOKS = 5
+
+
+class Trust(NamedTuple):
+    """Under which keys a log is read: this home's pin, or what an auditor trusts instead."""
+
+    log: str
+    pin: Pin | None
+    trusted: tuple[PublicKey, ...]
+    require_key: bool
+
+
+class Chain:
+    """What the lines of a log hold, read once, in order, in bounded memory."""
+
+    def __init__(self, trust: Trust, notes: Notebook) -> None:
+        self._trust = trust
+        self._notes = notes
+        self.key: PublicKey | None = trust.pin.key if trust.pin is not None else None
+        self.signed = False
+        self.count = 0
+        self.tree = CompactRange()
+        self.leaf = ""
+        self.roots: dict[int, str] = {}
+        self.leaves: dict[int, str] = {}
+        self.anchors: dict[str, tuple[int, str]] = {}
+        self.pruned: set[str] = set()
+        self.excused: set[str] = set()
+        self.earlier_logs: set[str] = set()
+        self.resets = 0
+        self.open_sessions: set[str] = set()
+        self._last_at = ""
+        self._last: bytes | None = None
+        self._revoked: set[str] = set()
+        self._signed_since: list[tuple[int, str]] = []
+
+    def read(self, fd: int, *, closely: bool, sizes: Iterable[int]) -> None:
+        """Reads the log. `roots` and `leaves` then hold root and last leaf (hex) of the tree at each of `sizes`.
+
+        `closely`: every line in full, each signature; else the chain, and the lines that matter to others.
+        """
+        wanted = frozenset(sizes)
+        self._seen(wanted)
+        for line in _settled_lines(fd):
+            if not line.whole:
+                self._notes.warn(f"the last {line.length} bytes are part of a record that a crash cut off")
+                break
+            self._line(line, closely or bool(self._notes.findings))
+            self.tree.add(line.leaf)
+            self.leaf = line.leaf.hex()
+            self.count += 1
+            self._last = line.data
+            if self.count in wanted:
+                self._seen(wanted)
+        self._end()
+
+    def _seen(self, wanted: frozenset[int]) -> None:
+        if self.count in wanted:
+            self.roots[self.count] = self.tree.root().hex()
+            self.leaves[self.count] = self.leaf
+
+    def _end(self) -> None:
+        """The chain reaches back from the last record, so one signature speaks for all that come before it."""
+        pin, n = self._trust.pin, self.count - 1
+        if not self.signed:
+            due = pin.signed_from if pin is not None else 0
+            if (self.key is not None or self._trust.trusted) and n >= due:
+                self._notes.fail("downgrade", due, f"record {due} and what follows is unsigned in a signed log")
+        elif self._last is not None and self.key is not None and not signature_holds(self._last, self.key):
+            self._notes.fail("signature", n, f"the signature of record {n} does not hold")
+
+    def _line(self, line: Line, closely: bool) -> None:
+        n, data = self.count, line.data
+        if data is None:
+            self._notes.fail(
+                "too-long", n, f"record {n} is too long: {line.length} bytes, {MAX_LINE_BYTES} is the most"
+            )
+            return
+        if not closely and n > 0 and self._continues(data) and not _matters(data):
+            return
+        try:
+            record = read(data)
+        except NotCanonical as error:
+            code = "too-long" if len(data) > MAX_LINE_BYTES else "malformed"
+            self._notes.fail("non-canonical" if "canonical" in str(error) else code, n, f"record {n}: {error}")
+            return
+        self._record(record, n, closely)
+
+    def _continues(self, data: bytes) -> bool:
+        """Whether the line ends as the next record of this log must, byte for byte, up to its signature."""
+        end = f'"log":"{self._trust.log}","n":{self.count},"prev":"{self.leaf}"'
+        if not self.signed or self.key is None:
+            return not self.signed and data.endswith(f",{end}}}".encode("ascii"))
+        end = f',"kid":"{self.key.kid}",{end},"sig":"'
+        start = len(data) - _SIGNATURE_END
+        return data.endswith(b'=="}') and data.endswith(end.encode("ascii"), 0, start)
+
+    def _record(self, record: Record, n: int, closely: bool) -> None:
+        if record.log != self._trust.log:
+            self._notes.fail("foreign-log", n, f"record {n} belongs to log {record.log}")
+        if record.prev != (self.leaf or NO_PREV):
+            self._notes.fail("chain", n, f"record {n} does not follow the record before it")
+        if record.n != n:
+            self._notes.fail("sequence", n, f"record number {record.n} stands where number {n} should")
+        if record.at < self._last_at:
+            self._notes.warn(f"the clock went back at record {n}")
+        self._last_at = max(self._last_at, record.at)
+        if n == 0:
+            self._genesis(record)
+        self._key_of(record, n, closely)
+        self._effects(record, n)
+
+    # -- keys
+
+    def _genesis(self, record: Record) -> None:
+        if record.ev != "genesis":
+            self._notes.fail("genesis", 0, f"a log begins with genesis, not with {record.ev}")
+        earlier = record.act.get("forked_from")
+        if isinstance(earlier, dict):
+            self.earlier_logs.update(_texts([earlier.get("log")]), _texts(earlier.get("earlier")))
+
+    def _key_of(self, record: Record, n: int, closely: bool) -> None:
+        pin = self._trust.pin
+        if record.kid is None:
+            due = self.signed or self._trust.require_key
+            if due or (pin is not None and pin.key is not None and n >= pin.signed_from):
+                self._notes.fail("downgrade", n, f"record {n} is unsigned in a signed log")
+            return
+        if not self.signed:
+            self._first_signed(record, n)
+        if self.key is None:
+            return
+        if record.kid != self.key.kid:
+            self._notes.fail(
+                "key-not-active", n, f"record {n} is signed by key {record.kid}, which is not the active one"
+            )
+            return
+        if (closely or n == 0 or record.ev.startswith("key.")) and not signature_holds(record.line, self.key):
+            self._notes.fail("signature", n, f"the signature of record {n} does not hold")
+        if record.kid in self._revoked:
+            self._notes.fail("key-revoked", n, f"record {n} is signed by key {record.kid}, which was revoked")
+        if record.ev == "key.rotate":
+            self._rotate(record, n)
+        elif record.ev == "key.revoke":
+            self._revoke(record, n)
+
+    def _first_signed(self, record: Record, n: int) -> None:
+        """The record that brings the key: genesis, or `key.add` in a log that was begun unsigned."""
+        self.signed = True
+        pin = self._trust.pin
+        pub = self._pub(record, n)
+        if record.ev != ("genesis" if n == 0 else "key.add") or (pub is not None and pub.kid != record.kid):
+            self._notes.fail("key-not-active", n, f"record {n} is signed by a key that nothing introduced")
+        if self._trust.trusted:
+            self.key = next((key for key in self._trust.trusted if key.kid == record.kid), None)
+            if self.key is None:
+                self._notes.fail("not-pinned", n, f"record {n} is signed by key {record.kid}, which is not trusted")
+        elif self.key is None:
+            self._notes.fail("not-pinned", n, f"record {n} is signed, but no key is pinned for this log")
+        elif record.kid != self.key.kid:
+            self._notes.fail(
+                "not-pinned", n, f"the log is signed by key {record.kid}, not by the pinned {self.key.kid}"
+            )
+        elif pin is not None and n != pin.signed_from:
+            self._notes.fail("not-pinned", n, f"the log is signed from record {n} on, pinned was {pin.signed_from}")
+        if self.key is not None:
+            self._signed_since.append((n, self.key.kid))
+
+    def _pub(self, record: Record, n: int) -> PublicKey | None:
+        member = record.act.get("key")
+        pub = member.get("pub") if isinstance(member, dict) else None
+        if not isinstance(pub, str):
+            self._notes.fail("malformed", n, f"record {n} brings a key and does not show it")
+            return None
+        try:
+            return public_key_of_text(pub)
+        except KeyRefused as error:
+            self._notes.fail("weak-key", n, f"record {n}: {error.message}")
+            return None
+
+    def _rotate(self, record: Record, n: int) -> None:
+        """The old key hands over to a new one, which proves that it exists (specs: audit section 6)."""
+        key = self._pub(record, n)
+        if key is None or self.key is None:
+            return
+        member = record.act.get("key")
+        pop = member.get("pop") if isinstance(member, dict) else None
+        text = f"{_ROTATE}{record.log}\n{n}\n{record.prev}\n{self.key.kid}\n{key.text}\n"
+        try:
+            proof = base64.b64decode(pop if isinstance(pop, str) else "", validate=True)
+        except (binascii.Error, ValueError):
+            proof = b""
+        if not key.verifies(proof, text.encode("ascii")):
+            self._notes.fail("rotation", n, f"record {n}: the new key does not prove that it exists")
+            return
+        self.key = key
+        self._signed_since.append((n + 1, key.kid))
+
+    def _revoke(self, record: Record, n: int) -> None:
+        kid, until = record.act.get("kid"), record.act.get("trusted_until")
+        if not isinstance(kid, str) or not isinstance(until, int):
+            self._notes.fail("malformed", n, f"record {n} revokes no key")
+            return
+        ends = [start for start, _ in self._signed_since[1:]] + [n]
+        for (start, used), end in zip(self._signed_since, ends, strict=True):
+            first = max(start, until)
+            if used == kid and first < end:
+                self._notes.fail("key-revoked", first, f"record {first} is signed by key {kid}, which was revoked")
+        self._revoked.add(kid)
+
+    # -- what others must confirm
+
+    def _effects(self, record: Record, n: int) -> None:
+        if record.anchor is not None:
+            self._anchor(record.anchor, n)
+        if record.ev == "prune":
+            self.pruned.update(_texts(record.act.get("commits")))
+        elif record.ev == "witness.reset":
+            self.excused.update(_texts(record.act.get("commits")))
+            self.resets += record.act.get("part") is not True
+        elif record.ev in ("session.start", "session.end"):
+            session = record.by.get("session")
+            if isinstance(session, str):
+                (self.open_sessions.add if record.ev == "session.start" else self.open_sessions.discard)(session)
+
+    def _anchor(self, anchor: dict[str, Json], n: int) -> None:
+        commit, digest = anchor.get("commit"), anchor.get("sha256")
+        if not isinstance(commit, str) or not isinstance(digest, str):
+            self._notes.fail("malformed", n, f"record {n} has a malformed anchor")
+        elif commit in self.anchors:
+            first = self.anchors[commit][0]
+            self._notes.fail("anchor-twice", n, f"savepoint {commit[:12]} is anchored in records {first} and {n}")
+        else:
+            self.anchors[commit] = (n, digest)
+
+
+def _settled_lines(fd: int) -> Iterator[Line]:
+    """The lines of a log that may grow meanwhile: a last line without end is looked at again while it grows."""
+    start, looks = 0, 0
+    while True:
+        torn = None
+        for line in lines(fd, start):
+            if line.whole:
+                yield line
+            else:
+                torn = line
+        if torn is None:
+            return
+        looks += 1
+        if looks > _TORN_LOOKS or os.fstat(fd).st_size == torn.offset + torn.length:
+            yield torn
+            return
+        start = torn.offset
+
+
+def _matters(data: bytes) -> bool:
+    """Whether the fast verification must read a line too: it holds an anchor, or changes what others must confirm.
+
+    Inside a text a quotation mark is escaped, so a command cannot look like one of these.
+    """
+    return b'"anchor":{' in data or any(mark in data for mark in _READ_WHOLE)
+
+
+def _texts(value: Json | None) -> list[str]:
+    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []

@@ -1,0 +1,113 @@
+"""Owns the words of a verification: findings, levels, the report, and what the verifier asks about commits.
+
+Finding out is left to `audit.chain` and `audit.verify`; showing it to `cli`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple, Protocol
+
+FAIL_LIMIT = 100
+
+
+class AuditFinding(NamedTuple):
+    """One thing that is wrong: a stable `code`, the record number where there is one, and a sentence."""
+
+    code: str
+    record: int | None
+    text: str
+
+
+class Level(NamedTuple):
+    """A witness level: `state` "checked", "failed" or "not checked", and why."""
+
+    name: str
+    state: str
+    text: str
+
+
+class Trailer(NamedTuple):
+    """What a commit on a ref says of the log: `Chrono-Audit: v2 <log> <size> <root>`; `log` "" where nothing."""
+
+    commit: str
+    log: str
+    size: int
+    root: str
+
+
+class CommitLookup(Protocol):
+    """The commits of the hidden repository, as the verifier needs them."""
+
+    def trailers(self) -> Iterable[Trailer]:
+        """Every commit that a ref reaches, once. Only the last trailer block of a message counts."""
+        ...
+
+    def sha256(self, commit: str) -> str | None:
+        """SHA-256 (hex) of the raw commit object, as its anchor names it; None where the object is missing."""
+        ...
+
+
+class Report(NamedTuple):
+    """The verdict. `findings` empty: intact. `size` and `root` (hex) of the log as read.
+
+    `integrity` and `completeness` are one sentence each; `exit_code`: 0 intact, 20 tampered, 21 cannot verify,
+    22 intact with resets or degraded levels (specs: audit section 9). `unanchored`: commits that no record names.
+    """
+
+    findings: tuple[AuditFinding, ...]
+    warnings: tuple[str, ...]
+    levels: tuple[Level, ...]
+    size: int
+    root: str
+    resets: int
+    open_sessions: int
+    exit_code: int
+    integrity: str
+    completeness: str
+    unanchored: tuple[str, ...] = ()
+
+
+class Notebook:
+    """Findings and warnings of one verification, as many as a person can read."""
+
+    def __init__(self) -> None:
+        self.findings: list[AuditFinding] = []
+        self.warnings: list[str] = []
+
+    def fail(self, code: str, record: int | None, text: str) -> None:
+        if len(self.findings) < FAIL_LIMIT:
+            self.findings.append(AuditFinding(code, record, text))
+
+    def warn(self, text: str) -> None:
+        if len(self.warnings) < FAIL_LIMIT:
+            self.warnings.append(text)
+
+
+def integrity_of(
+    notes: Notebook, levels: list[Level], unverifiable: str | None, resets: int, *, trusted_elsewhere: bool
+) -> tuple[int, str]:
+    """The exit code and the sentence on integrity."""
+    if notes.findings:
+        first = notes.findings[0]
+        where = f"record {first.record}: " if first.record is not None else ""
+        return 20, f"FAIL {where}{first.text}"
+    if unverifiable is not None:
+        return 21, f"CANNOT VERIFY {unverifiable}"
+    passed = [level.name for level in levels if level.state == "checked"]
+    text = f"OK local ({','.join(passed)}); remote: not checked; last external checkpoint none"
+    if resets:
+        text += f"; {resets} reset" + ("s" if resets > 1 else "")
+    if trusted_elsewhere:
+        text += "; under the keys given, not this home's pin"
+    return 22 if resets or "W1" not in passed else 0, text
+
+
+def completeness_of(notes: Notebook, open_sessions: int) -> str:
+    """The sentence on completeness."""
+    lost = [f for f in notes.findings if f.code in ("commit-without-record", "truncated", "log-missing")]
+    if lost:
+        return f"INCOMPLETE {lost[0].text}"
+    if open_sessions:
+        return f"{open_sessions} session{'s have' if open_sessions > 1 else ' has'} no end yet"
+    return "nothing is missing that other records or savepoints name"

@@ -1,0 +1,125 @@
+"""Owns finding the end of a log under its lock: from the head where it is believed, else from the first line.
+
+What is found is compared with the witness here too; what follows from a mismatch is left to `audit.log`.
+"""
+
+from __future__ import annotations
+
+import os
+from hashlib import sha256
+from typing import NamedTuple
+
+from chrono.audit import checkpoint, head
+from chrono.audit.compare import Mismatch, compare
+from chrono.audit.merkle import CompactRange, leaf_hash
+from chrono.audit.place import Line, lines
+from chrono.audit.record import MAX_LINE_BYTES, NO_PREV, read, signature_holds
+from chrono.audit.witness import State
+from chrono.canonical import Json, NotCanonical
+from chrono.signing import PublicKey
+
+
+class Tail(NamedTuple):
+    """The end of a log: its tree, the leaf hash (hex) of its last line ("" when empty), the bytes up to there."""
+
+    tree: CompactRange
+    leaf: str
+    offset: int
+
+
+class Found(NamedTuple):
+    """What a look at the log's end brought: the end, what does not fit the witness, and what the next record must tell:
+    `recovered` (a torn line), `lost`, `adopted` (numbers of records)."""
+
+    tail: Tail
+    mismatch: Mismatch | None
+    notes: tuple[tuple[str, Json], ...]
+
+
+class Expected(NamedTuple):
+    """What a line that the witness has not seen must be, to be taken for this log's own."""
+
+    log: str
+    key: PublicKey | None
+    signed_from: int
+
+
+def find_tail(fd: int, head_fd: int, known: Tail | None, state: State, expected: Expected, boot_id: str) -> Found:
+    """The end of the log `fd`, held under its lock, as far as possible from `known` or the head onwards.
+
+    Lines that the witness saw are covered by its leaf hash. Those behind its mark are adopted only where each is a
+    valid record of this log. A torn last line is cut off. Raises OSError.
+    """
+    size_bytes = os.fstat(fd).st_size
+    start = known if known is not None and known.offset <= size_bytes else _of_head(fd, head_fd, size_bytes, expected)
+    seen = state.mark.size if state.mark is not None else 0
+    if start is None or (state.mark is not None and start.tree.size > seen):
+        start = Tail(CompactRange(), "", 0)
+    tree, leaf, offset = start.tree.copy(), start.leaf, start.offset
+    leaf_at_mark = leaf if tree.size == seen else None
+    notes: list[tuple[str, Json]] = []
+    stranger = None
+    for line in lines(fd, offset):
+        if not line.whole:
+            notes.append(("recovered", _cut(fd, line.offset)))
+            break
+        if state.mark is not None and tree.size >= seen and stranger is None:
+            stranger = _stranger(line, tree.size, leaf, expected)
+        tree.add(line.leaf)
+        leaf, offset = line.leaf.hex(), line.offset + line.length + 1
+        if tree.size == seen:
+            leaf_at_mark = leaf
+    compared = compare(state, tree.size, leaf_at_mark, boot_id=boot_id)
+    if stranger is None and compared.adopted:
+        notes.append(("adopted", compared.adopted))
+    if compared.lost:
+        notes.append(("lost", compared.lost))
+    return Found(Tail(tree, leaf, offset), compared.mismatch or stranger, tuple(notes))
+
+
+def _stranger(line: Line, n: int, prev: str, expected: Expected) -> Mismatch | None:
+    """Why a line behind the witness's mark is not this log's own."""
+    try:
+        record = read(line.data if line.data is not None else b"")
+    except NotCanonical as error:
+        return Mismatch("not-adopted", f"record {n}, which the witness has not seen, is no record: {error}")
+    signed = expected.key is not None and n >= expected.signed_from
+    if (record.n, record.log, record.prev) != (n, expected.log, prev or NO_PREV):
+        why = "does not continue this log"
+    elif signed and expected.key is not None and record.kid != expected.key.kid:
+        why = "is not signed by the active key"
+    elif signed and expected.key is not None and not signature_holds(record.line, expected.key):
+        why = "has a signature that does not hold"
+    else:
+        return None
+    return Mismatch("not-adopted", f"record {n}, which the witness has not seen, {why}")
+
+
+def _of_head(fd: int, head_fd: int, size_bytes: int, expected: Expected) -> Tail | None:
+    """The end that the head tells of, where it folds to a root that is signed and the last line rehashes."""
+    found = head.read(head_fd)
+    if found is None or found.log != expected.log or not 0 < found.offset <= size_bytes:
+        return None
+    key = expected.key if found.size > expected.signed_from else None
+    try:
+        signed = checkpoint.verified(found.note, log=expected.log, key=key)
+    except checkpoint.NotACheckpoint:
+        return None
+    tree = found.range
+    if (signed.size, signed.root) != (found.size, tree.root()):
+        return None
+    start = max(0, found.offset - (MAX_LINE_BYTES + 2))
+    before = os.pread(fd, found.offset - start, start)
+    if not before.endswith(b"\n") or leaf_hash(before[:-1].rpartition(b"\n")[2]).hex() != found.leaf:
+        return None
+    return Tail(tree, found.leaf, found.offset)
+
+
+def _cut(fd: int, offset: int) -> dict[str, Json]:
+    """Cuts off part of a line that a crash left behind; nobody was told of it. What it was stays as a digest."""
+    digest, position = sha256(), offset
+    while chunk := os.pread(fd, 1 << 20, position):
+        digest.update(chunk)
+        position += len(chunk)
+    os.ftruncate(fd, offset)
+    return {"bytes": position - offset, "sha256": digest.hexdigest()}
