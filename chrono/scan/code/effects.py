@@ -167,9 +167,11 @@ class Effects:
         for option in alternatives(text):
             pieces = pieces_of(option)
             if set(pieces) == {None}:
-                self._unknown_program("sh", "-c", UNKNOWN)
+                self.command("sh", "-c", UNKNOWN)
             else:
                 source = "".join(_HOLE if p is None else p.glob if isinstance(p, Wild) else p for p in pieces)
+                if self.peer is not None and _is_bare_shell(source.split()):
+                    self.command("reverse-shell", *self.peer)
                 self._evaluate(source, (), dialect=dialect, cwd=cwd)
 
     def program(self, argv: object, *, cwd: object = None) -> None:
@@ -180,16 +182,12 @@ class Effects:
                 words: list[Word] = [word_of(value) for value in chosen]
                 if more is not None:
                     words.append(MANY)
+                if self.peer is not None and _is_bare_shell(words):
+                    self.command("reverse-shell", *self.peer)
                 if not words or words[0] == UNKNOWN or isinstance(words[0], Many):
-                    self._unknown_program(*(words or [UNKNOWN]))
+                    self.command(*(words or [UNKNOWN]))
                 else:
                     self._evaluate('"$@"', tuple(words), cwd=cwd)
-
-    def _unknown_program(self, *argv: Word) -> None:
-        if self.peer is not None:
-            self.command("reverse-shell", *self.peer)
-        else:
-            self.command(*argv)
 
     def connect(self, host: object, port: object) -> None:
         """A socket is connected; a shell that is put on it later makes it a reverse shell."""
@@ -248,6 +246,17 @@ class Effects:
             (redirect._replace(target=_hole(redirect.target)), self.span) for redirect, _ in found.writes
         )
         self.files.update((path, content) for path, content in found.files if _HOLE not in path + content)
+
+
+def _is_bare_shell(words: Sequence[Word]) -> bool:
+    """True of a shell that reads what it is told, as `/bin/sh -i` does: after a connection, the other side tells it."""
+    if not words or not isinstance(words[0], str):
+        return False
+    name = words[0].rpartition("/")[2]
+    rest = [word for word in words[1:] if isinstance(word, str)]
+    return name in ("sh", "bash", "dash", "zsh", "ksh", "cmd.exe", "powershell.exe") and not any(
+        word == "-c" or not word.startswith(("-", "<", ">", "0", "1", "2", "/c")) for word in rest
+    )
 
 
 def _spread(targets: Iterable[object]) -> list[object]:

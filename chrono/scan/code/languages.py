@@ -8,7 +8,7 @@ from __future__ import annotations
 from chrono.scan.command import Evaluation, Word
 from chrono.scan.world import World
 
-LANGUAGES = ("python",)
+LANGUAGES = ("python", "javascript")
 
 
 def commands_of(
@@ -28,7 +28,10 @@ def commands_of(
     started are commands themselves. `name` is what `via` calls the text, `args` what it is given, `cwd` its folder,
     `span` goes into every command. Never raises; a limit that is reached is a Refusal. specs: scanner section 4.
     """
-    from chrono.scan.code.python import commands_of_python
-
-    doors = {"python": commands_of_python}
-    return doors[language](source, world=world, name=name, args=args, cwd=cwd, via=via, span=span)
+    if language == "python":
+        from chrono.scan.code.python import commands_of_python as door
+    elif language == "javascript":
+        from chrono.scan.code.javascript import commands_of_javascript as door
+    else:
+        raise ValueError(f"no reader for {language}")
+    return door(source, world=world, name=name, args=args, cwd=cwd, via=via, span=span)

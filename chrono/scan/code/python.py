@@ -5,9 +5,10 @@ Reading the language is left to `python_reader`, what library calls do to `pytho
 
 from __future__ import annotations
 
+from chrono.scan.code.arguments import argument_values
 from chrono.scan.code.effects import Effects, TooMuch
 from chrono.scan.code.interpret import Machine
-from chrono.scan.code.python_library import PythonLibrary, argument_values
+from chrono.scan.code.python_library import PythonLibrary
 from chrono.scan.code.python_reader import read_python
 from chrono.scan.command import Evaluation, Refusal, Word
 from chrono.scan.world import World

@@ -9,8 +9,10 @@ import os
 from collections.abc import Callable
 
 from chrono.scan.code import texts
+from chrono.scan.code.arguments import argument_list
 from chrono.scan.code.interpret import Arguments, Closure, Machine, Value
 from chrono.scan.code.operators import over
+from chrono.scan.code.programs import is_shell, run_text
 from chrono.scan.code.python_paths import PATH_CALLS, open_file, path_attribute, path_method
 from chrono.scan.code.python_reader import read_python
 from chrono.scan.code.values import (
@@ -31,7 +33,7 @@ from chrono.scan.code.values import (
     truth,
     without_wild,
 )
-from chrono.scan.command import UNKNOWN, Many, Pattern, Word
+from chrono.scan.command import UNKNOWN
 
 Handler = Callable[[Machine, Arguments], Value]
 
@@ -81,33 +83,6 @@ _CONSTANTS: dict[str, Value] = {
     "string.ascii_letters": "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ",
     "string.digits": "0123456789",
 }
-SHELL_PROGRAMS = frozenset(
-    ("sh", "bash", "dash", "zsh", "ksh", "/bin/sh", "/bin/bash", "/bin/zsh", "/usr/bin/bash")
-)
-
-
-def argument_values(name: str, args: tuple[Word, ...]) -> tuple[Value, ...]:
-    """`sys.argv` (or its like) as values; an unknown number of further arguments ends with MANY's own mark."""
-    values: list[Value] = [name]
-    for word in args:
-        if isinstance(word, Many):
-            return (*values, MORE)
-        values.append(
-            Text(word.pieces)
-            if isinstance(word, Pattern) and word != UNKNOWN
-            else word
-            if isinstance(word, str)
-            else ANY
-        )
-    return tuple(values)
-
-
-MORE = Ref("\0more")
-
-
-def argument_list(values: tuple[Value, ...]) -> Items:
-    known = [value for value in values if value is not MORE]
-    return Items(known, ANY if len(known) < len(values) else None)
 
 
 def canonical(name: str) -> str:
@@ -222,19 +197,8 @@ def _of_environment(run: Machine, method: str, args: Arguments) -> Value:
 
 def _shell_text(run: Machine, args: Arguments) -> Value:
     text = args.at(0, "cmd") or args.at(0, "command")
-    _run_text(run, text)
+    run_text(run, text)
     return ANY
-
-
-def _run_text(run: Machine, text: Value, cwd: Value = None) -> None:
-    for option in alternatives(text):
-        if isinstance(option, Thing) and option.kind == "response":
-            run.effects.label = "shell"
-            run.effects.command("sh", upstream=(("curl", run.effects.word(option.fields["url"])),))
-        elif isinstance(option, Thing) and option.kind == "received":
-            run.effects.shell_on_socket()
-        else:
-            run.effects.shell(option, cwd=cwd)
 
 
 def _subprocess(run: Machine, args: Arguments) -> Value:
@@ -247,7 +211,7 @@ def _subprocess(run: Machine, args: Arguments) -> Value:
     for option in alternatives(argv):
         if isinstance(option, Items):
             if shell and option.values:
-                _run_text(run, option.values[0], cwd)
+                run_text(run, option.values[0], cwd)
             else:
                 run.effects.program(option, cwd=cwd)
         elif (
@@ -255,7 +219,7 @@ def _subprocess(run: Machine, args: Arguments) -> Value:
             or (isinstance(option, str) and " " in option)
             or (isinstance(option, Thing) and option.kind != "path")
         ):
-            _run_text(run, option, cwd)
+            run_text(run, option, cwd)
         else:
             run.effects.program(Items([option]), cwd=cwd)
     process = Thing("process", argv=argv)
@@ -266,17 +230,17 @@ def _subprocess(run: Machine, args: Arguments) -> Value:
 
 
 def _feed(run: Machine, process: Thing, text: Value) -> None:
-    """What is written to a shell's standard input is run by it."""
+    """What is written to the standard input of a shell or of python is run by it."""
     argv = process.fields.get("argv")
     values, _ = elements(argv) if isinstance(argv, Items) else ([argv], None)
-    if values and isinstance(values[0], str) and values[0] in SHELL_PROGRAMS:
-        _run_text(run, text)
+    if is_shell(argv):
+        run_text(run, text)
     elif values and isinstance(values[0], str) and os.path.basename(values[0]).startswith("python"):
         _exec(run, Arguments((text,), {}))
 
 
 def _subprocess_shell(run: Machine, args: Arguments) -> Value:
-    _run_text(run, args.at(0, "cmd"), args.named.get("cwd"))
+    run_text(run, args.at(0, "cmd"), args.named.get("cwd"))
     return Thing("process", argv=ANY)
 
 

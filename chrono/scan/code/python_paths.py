@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from chrono.scan.code.interpret import Arguments, Machine, Value
 from chrono.scan.code.operators import join_path, over
+from chrono.scan.code.paths import absolute, below, folder_of, globbed, last_of
 from chrono.scan.code.values import ANY, Items, Ref, Text, Thing, Wild, alternatives, pieces_of, text_of
 from chrono.scan.command import UNKNOWN
 
@@ -26,62 +27,6 @@ def expand_user(run: Machine, value: Value) -> Value:
     if isinstance(first, str) and (first == "~" or first.startswith("~/")):
         return text_of((run.world.home + first[1:], *pieces[1:]))
     return text_of(pieces)
-
-
-def folder_of(value: Value) -> Value:
-    """The path without its last component."""
-    pieces = list(pieces_of(value))
-    while pieces:
-        last = pieces[-1]
-        if isinstance(last, str) and "/" in last:
-            kept = last[: last.rindex("/")]
-            return text_of((*pieces[:-1], kept or ("/" if len(pieces) == 1 else "")))
-        if last is None:
-            # What is unknown may hold any number of folders.
-            return text_of(pieces)
-        pieces.pop()
-    return ""
-
-
-def last_of(value: Value) -> Value:
-    """The last component of a path."""
-    pieces = pieces_of(value)
-    found: list[str | None | Wild] = []
-    for piece in reversed(pieces):
-        if isinstance(piece, str) and "/" in piece:
-            found.append(piece[piece.rindex("/") + 1 :])
-            break
-        found.append(piece)
-    return text_of(reversed(found))
-
-
-def globbed(base: Value, pattern: Value, recursive: bool = False) -> Items:
-    """The names that a pattern finds below `base` ("" for none)."""
-    if not isinstance(pattern, str):
-        return Items((), join_path(base, ANY) if base != "" else ANY)
-    whole = join_path(base, pattern) if base != "" else pattern
-    places = [at for at in map(pattern.find, _GLOB) if at >= 0]
-    if not places:
-        return Items([whole])
-    cut = pattern.rfind("/", 0, min(places)) + 1
-    root = join_path(base, pattern[:cut]) if base != "" else pattern[:cut]
-    rest = pattern[cut:]
-    if "**" in rest or recursive:
-        # What lies deeper is of the same kind as what lies on top.
-        rest = rest.rpartition("/")[2]
-        rest = "*" if rest in ("**", "*.*", "*") else rest
-    pieces = (*pieces_of(root), Wild(rest)) if root in ("",) or cut else (*pieces_of(root), "/", Wild(rest))
-    return Items((), text_of(pieces))
-
-
-def below(folder: Value) -> Value:
-    """Each name of a folder, as a path."""
-    return text_of((*pieces_of(join_path(folder, "x"))[:-1], _before_last(folder), Wild("*")))
-
-
-def _before_last(folder: Value) -> str:
-    last = pieces_of(join_path(folder, "x"))[-1]
-    return last[:-1] if isinstance(last, str) else "/"
 
 
 def path(text: Value) -> Thing:
@@ -201,16 +146,7 @@ def _same(run: Machine, args: Arguments) -> Value:
 
 
 def _absolute(run: Machine, args: Arguments) -> Value:
-    return over(lambda v: absolute(run, v), args.at(0))
-
-
-def absolute(run: Machine, value: Value) -> Value:
-    """A path with the current folder in front of it, and without dots where all is known."""
-    cwd = run.effects.cwd
-    first = pieces_of(value)[0] if pieces_of(value) else ""
-    if isinstance(first, str) and not first.startswith("/"):
-        value = join_path(cwd if isinstance(cwd, str) else ANY, value)
-    return os.path.normpath(value) if isinstance(value, str) and value else value
+    return over(lambda v: absolute(run.effects.cwd, v), args.at(0))
 
 
 def _normal(run: Machine, args: Arguments) -> Value:
@@ -430,7 +366,7 @@ def _pure_path_method(run: Machine, text: Value, name: str, args: Arguments) -> 
     if name in ("expanduser", "expand"):
         return path(over(lambda v: expand_user(run, v), text))
     if name in ("resolve", "absolute", "abspath", "realpath"):
-        return path(over(lambda v: absolute(run, v), text))
+        return path(over(lambda v: absolute(run.effects.cwd, v), text))
     if name in ("joinpath", "__truediv__"):
         return over(lambda *parts: path(join_path(*parts)), text, *args.values)
     if name in ("iterdir", "listdir", "files", "dirs"):

@@ -1,0 +1,916 @@
+"""Owns the reading of JavaScript and TypeScript: source to the form that `interpret` runs. Types are passed over.
+
+What library calls do is left to `javascript_library`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from chrono.scan.code import tree
+from chrono.scan.code.curly import END, MAX_TOKENS, UNREAD, Reader, Token
+from chrono.scan.code.effects import TooMuch
+
+_OPERATORS = (
+    ">>>= ... === !== **= <<= >>= >>> &&= ||= ??= => == != <= >= && || ?? ?. ++ -- += -= *= /= %= &= |= ^= << >> ** "
+    "{ } ( ) [ ] ; , < > + - * / % & | ^ ! ~ ? : = . @ #"
+).split()
+_BEFORE_REGEX = frozenset(
+    ("return typeof case in of delete void throw new instanceof do else await yield default extends").split()
+)
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0": "\0", "\n": ""}
+_pattern: Any = None
+
+
+def _matcher() -> Any:
+    global _pattern
+    if _pattern is None:
+        import re
+
+        ops = "|".join(re.escape(op) for op in sorted(_OPERATORS, key=len, reverse=True))
+        _pattern = re.compile(
+            r"(?P<space>[ \t\r\f\v\u00a0\ufeff]+)|(?P<newline>\n)|(?P<comment>//[^\n]*|/\*.*?(?:\*/|\Z)|<!--[^\n]*)"
+            r"|(?P<name>#?(?:[A-Za-z_$\u0080-\U0010ffff]|\\u[\da-fA-F]{4}|\\u\{[\da-fA-F]+\})"
+            r"(?:[\w$\u0080-\U0010ffff]|\\u[\da-fA-F]{4}|\\u\{[\da-fA-F]+\})*)"
+            r"|(?P<number>0[xX][\da-fA-F_]+n?|0[bB][01_]+|0[oO][0-7_]+|(?:\d[\d_]*\.?[\d_]*|\.\d+)(?:[eE][+-]?\d+)?n?)"
+            r"|(?P<string>\"(?:[^\"\\\n]|\\.)*\"?|'(?:[^'\\\n]|\\.)*'?)"
+            rf"|(?P<template>`)|(?P<op>{ops})|(?P<other>.)",
+            re.DOTALL,
+        )
+    return _pattern
+
+
+def unescaped(text: str) -> str:
+    """A string literal's content with its escapes replaced."""
+    if "\\" not in text:
+        return text
+    out: list[str] = []
+    at = 0
+    while at < len(text):
+        letter = text[at]
+        if letter != "\\" or at + 1 >= len(text):
+            out.append(letter)
+            at += 1
+            continue
+        following = text[at + 1]
+        at += 2
+        digits, width = "", 0
+        if following == "x":
+            digits, width = text[at : at + 2], 2
+        elif following == "u" and text.startswith("{", at):
+            end = text.find("}", at)
+            digits, width = (text[at + 1 : end], end - at + 1) if end > 0 else ("", 0)
+        elif following == "u":
+            digits, width = text[at : at + 4], 4
+        elif following in "01234567":
+            stop = at
+            while stop < len(text) and stop < at + 2 and text[stop] in "01234567":
+                stop += 1
+            out.append(chr(int(following + text[at:stop], 8)))
+            at = stop
+            continue
+        if width:
+            try:
+                out.append(chr(int(digits, 16)))
+            except (ValueError, OverflowError):
+                out.append("?")
+            at += width
+        else:
+            out.append(_ESCAPES.get(following, following))
+    return "".join(out)
+
+
+class _Lexer:
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.at = 0
+        self.line = 1
+        self.match = _matcher().match
+
+    def tokens(self, nested: bool = False) -> list[Token]:
+        """All tokens; where `nested`, up to the `}` that ends an expression in a template."""
+        found: list[Token] = []
+        depth = 0
+        spaced = False
+        source, match = self.source, self.match
+        while self.at < len(source):
+            if len(found) > MAX_TOKENS:
+                raise TooMuch("it is too long to be read to its end")
+            got = match(source, self.at)
+            kind = got.lastgroup
+            text = got.group()
+            if kind in ("space", "newline", "comment"):
+                self.line += text.count("\n")
+                self.at = got.end()
+                spaced = True
+                continue
+            if kind == "op" and text[0] == "/" and _regex_may_follow(found):
+                found.append(Token("regex", self._regex(), self.line, None, spaced))
+            elif kind == "template":
+                line = self.line
+                found.append(Token("string", "", line, self._template(), spaced))
+            else:
+                self.at = got.end()
+                if kind == "op":
+                    if nested and text == "}" and depth == 0:
+                        return found
+                    depth += (text == "{") - (text == "}")
+                    found.append(Token("op", text, self.line, None, spaced))
+                elif kind == "string":
+                    closed = len(text) > 1 and text[-1] == text[0]
+                    found.append(
+                        Token(
+                            "string", unescaped(text[1:-1] if closed else text[1:]), self.line, None, spaced
+                        )
+                    )
+                    self.line += text.count("\n")
+                elif kind == "name":
+                    found.append(_name(text, self.line, spaced))
+                elif kind == "number":
+                    found.append(Token("number", text, self.line, None, spaced))
+            spaced = False
+        return found
+
+    def _regex(self) -> str:
+        source = self.source
+        start = at = self.at
+        at += 1
+        in_class = False
+        while at < len(source) and source[at] != "\n":
+            letter = source[at]
+            if letter == "\\":
+                at += 1
+            elif letter == "[":
+                in_class = True
+            elif letter == "]":
+                in_class = False
+            elif letter == "/" and not in_class:
+                at += 1
+                break
+            at += 1
+        while at < len(source) and (source[at].isalpha()):
+            at += 1
+        self.at = max(at, start + 1)
+        return source[start : self.at]
+
+    def _template(self) -> tuple[tree.Node, ...]:
+        source = self.source
+        parts: list[tree.Node] = []
+        self.at += 1
+        start = self.at
+        while self.at < len(source):
+            letter = source[self.at]
+            if letter == "\\":
+                self.at += 2
+            elif letter == "`":
+                break
+            elif letter == "$" and source.startswith("${", self.at):
+                parts.append(tree.Const(unescaped(source[start : self.at])))
+                self.line += source.count("\n", start, self.at)
+                self.at += 2
+                parts.append(JavaScriptReader(self.tokens(nested=True)).expression())
+                start = self.at
+            else:
+                self.at += 1
+        parts.append(tree.Const(unescaped(source[start : min(self.at, len(source))])))
+        self.line += source.count("\n", start, self.at)
+        self.at += 1
+        return tuple(parts)
+
+
+def _name(text: str, line: int, spaced: bool) -> Token:
+    return Token("name", unescaped(text) if "\\" in text else text, line, None, spaced)
+
+
+def _regex_may_follow(found: list[Token]) -> bool:
+    if not found:
+        return True
+    last = found[-1]
+    if last.kind == "name":
+        return last.value in _BEFORE_REGEX
+    if last.kind == "op":
+        return last.value not in (")", "]", "}", "++", "--")
+    return False
+
+
+def read_javascript(source: str) -> tuple[tree.Node, ...]:
+    """Source as statements. Raises TooMuch or RecursionError where it is too long or too deep."""
+    if source.startswith("#!"):
+        source = "//" + source
+    return JavaScriptReader(_Lexer(source).tokens()).program()
+
+
+class JavaScriptReader(Reader):
+    """Reads ECMAScript as people write it, TypeScript's types skipped."""
+
+    precedence = {  # noqa: RUF012
+        "??": 3, "||": 3, "&&": 4, "|": 5, "^": 6, "&": 7, "==": 8, "!=": 8, "===": 8, "!==": 8, "<": 9, ">": 9,
+        "<=": 9, ">=": 9, "instanceof": 9, "in": 9, "<<": 10, ">>": 10, ">>>": 10, "+": 11, "-": 11, "*": 12, "/": 12,
+        "%": 12, "**": 13, ",": 0,
+    }  # fmt: skip
+    assignments = frozenset(
+        (
+            "=",
+            "+=",
+            "-=",
+            "*=",
+            "/=",
+            "%=",
+            "**=",
+            "<<=",
+            ">>=",
+            ">>>=",
+            "&=",
+            "|=",
+            "^=",
+            "&&=",
+            "||=",
+            "??=",
+        )
+    )
+
+    # --- operands -----------------------------------------------------------------------------------------------------
+
+    def prefix(self) -> tree.Node:
+        token = self.token
+        if token.kind == "string":
+            self.at += 1
+            return self._string(token)
+        if token.kind == "number":
+            self.at += 1
+            return tree.Const(_number(token.value))
+        if token.kind == "regex":
+            self.at += 1
+            return tree.Call(tree.Name("\0regex"), (tree.Const(token.value),), (), token.line)
+        if token.kind == "name":
+            return self._word(token)
+        if token.kind != "op":
+            return UNREAD
+        return self._operator(token)
+
+    def _string(self, token: Token) -> tree.Node:
+        return tree.Const(token.value) if token.parts is None else _interpolated(token.parts)
+
+    def _operator(self, token: Token) -> tree.Node:
+        op = token.value
+        if op == "(":
+            if self._arrow_follows(self.closing()):
+                return self._arrow()
+            self.at += 1
+            value: tree.Node = UNREAD if self.is_op(")") else self.expression()
+            self.accept(")")
+            return value
+        if op == "[":
+            self.at += 1
+            return tree.ListOf(self.listed("]"))
+        if op == "{":
+            return self._object()
+        if op in ("!", "-", "+", "~", "++", "--"):
+            self.at += 1
+            value = self.expression(14)
+            return tree.Unary({"!": "not", "-": "-", "+": "+"}.get(op, "?"), value)
+        if op == "<":
+            return self._type_assertion()
+        if op == "@":
+            self.at += 1
+            return self.expression(14)
+        if op == "...":
+            self.at += 1
+            return tree.Spread(self.expression(1))
+        return UNREAD
+
+    def _type_assertion(self) -> tree.Node:
+        """`<T>(x) => …` and `<any>x`; JSX is passed over as it comes."""
+        start = self.at
+        self._skip_type_arguments()
+        if self.at == start:
+            self.at += 1
+            return UNREAD
+        return self.expression(14)
+
+    def _word(self, token: Token) -> tree.Node:
+        word = token.value
+        following = self.ahead()
+        if word == "async" and following.kind == "name" and following.value != "of":
+            self.at += 1
+            return self._word(self.token)
+        if word == "async" and self._arrow_follows(self.pairs.get(self.at + 1, len(self.tokens))):
+            self.at += 1
+            return self._arrow()
+        if following.kind == "op" and following.value == "=>":
+            self.at += 1
+            return self._arrow_body((tree.Parameter(word),), token.line)
+        if word in ("true", "false", "null", "undefined"):
+            self.at += 1
+            return tree.Const({"true": True, "false": False}.get(word))
+        if word == "function":
+            return self.function()
+        if word == "class":
+            return self.a_class()
+        if word in ("await", "typeof", "void", "delete", "yield"):
+            return self._keyword_operand(word)
+        if word == "new":
+            return self._new()
+        if word == "import":
+            self.at += 1
+            return tree.Name("require") if self.is_op("(") else tree.Name("\0import")
+        self.at += 1
+        return tree.Name(word)
+
+    def _keyword_operand(self, word: str) -> tree.Node:
+        self.at += 1
+        if word == "yield":
+            spread = self.accept("*")
+            ends = self.token.kind == "end" or self.is_op(")", "]", "}", ";", ",")
+            return tree.Yield(None if ends else self.expression(1), spread)
+        value = self.expression(14)
+        return value if word == "await" else tree.Unary("?", value)
+
+    def _new(self) -> tree.Node:
+        line = self.take().line
+        if self.accept("."):
+            self.at += 1
+            return UNREAD
+        target = self.prefix()
+        while self.is_op(".", "["):
+            if self.accept("."):
+                target = tree.Attribute(target, self.take().value)
+            else:
+                self.at += 1
+                target = tree.Index(target, self.expression())
+                self.accept("]")
+        if self.is_op("<"):
+            self._skip_type_arguments()
+        args = self.arguments() if self.is_op("(") else ()
+        return tree.Call(target, args, (("\0new", tree.Const(True)),), line)
+
+    def postfix(self, value: tree.Node) -> tree.Node:
+        while True:
+            token = self.token
+            if token.kind == "string" and token.parts is not None:
+                # A tagged template: the tag gets the text as one argument.
+                self.at += 1
+                value = tree.Call(
+                    value, (_interpolated(token.parts),), (("\0tagged", tree.Const(True)),), token.line
+                )
+                continue
+            if (
+                token.kind == "name"
+                and token.value in ("as", "satisfies")
+                and not isinstance(value, tree.Const | None)
+            ):
+                self.at += 1
+                self.skip_type()
+                continue
+            if token.kind != "op":
+                return value
+            op = token.value
+            if op in (".", "?."):
+                value = self._member(value, token)
+            elif op == "(":
+                value = tree.Call(value, self.arguments(), (), token.line)
+            elif op == "[":
+                self.at += 1
+                value = tree.Index(value, self.expression())
+                self.accept("]")
+            elif op in ("++", "--"):
+                self.at += 1
+                value = tree.Assign(value, tree.Const(1), op[0])
+            elif op == "!" and self.ahead().value in (".", ")", ";", ",", "[", "]", "?.", "as"):
+                self.at += 1
+            elif op == "<" and self._type_arguments_of_call():
+                self._skip_type_arguments()
+            else:
+                return value
+
+    def _member(self, value: tree.Node, token: Token) -> tree.Node:
+        self.at += 1
+        if token.value == "?." and self.is_op("("):
+            return tree.Call(value, self.arguments(), (), token.line)
+        if token.value == "?." and self.is_op("["):
+            self.at += 1
+            result = tree.Index(value, self.expression())
+            self.accept("]")
+            return result
+        return tree.Attribute(value, self.take().value)
+
+    def arguments(self) -> tuple[tree.Node, ...]:
+        self.at += 1
+        return self.listed(")")
+
+    def _object(self) -> tree.Node:
+        stop = self.closing()
+        self.at += 1
+        pairs: list[tuple[tree.Node | None, tree.Node]] = []
+        while self.at < stop:
+            before = self.at
+            if not self.accept(","):
+                pairs.append(self._property())
+            if self.at == before:
+                self.at += 1
+        self.at = stop + 1
+        return tree.TableOf(tuple(pairs))
+
+    def _property(self) -> tuple[tree.Node | None, tree.Node]:
+        if self.accept("..."):
+            return None, self.expression(1)
+        while self.is_name("async", "get", "set", "static") and self.ahead().value not in (
+            ":",
+            ",",
+            "(",
+            "}",
+            "=",
+        ):
+            self.at += 1
+        self.accept("*")
+        token = self.take()
+        key: tree.Node = tree.Const(token.value)
+        if token.kind == "op" and token.value == "[":
+            key = self.expression()
+            self.accept("]")
+        if self.accept(":"):
+            return key, self.expression(1)
+        if self.is_op("("):
+            return key, self._function_from("", token.line)
+        value: tree.Node = tree.Name(token.value)
+        if self.accept("="):
+            value = tree.Assign(value, self.expression(1))
+        return key, value
+
+    # --- functions ----------------------------------------------------------------------------------------------------
+
+    def function(self) -> tree.Node:
+        line = self.take().line
+        self.accept("*")
+        name = self.take().value if self.token.kind == "name" else ""
+        return self._function_from(name, line)
+
+    def _function_from(self, name: str, line: int) -> tree.Node:
+        if self.is_op("<"):
+            self._skip_type_arguments()
+        parameters = self._parameters()
+        if self.accept(":"):
+            self.skip_type()
+        if not self.is_op("{"):
+            return tree.Function(name, parameters, lambda: (), line)
+        return tree.Function(name, parameters, self.later_block(), line)
+
+    def _parameters(self) -> tuple[tree.Parameter, ...]:
+        if not self.is_op("("):
+            return ()
+        stop = self.closing()
+        self.at += 1
+        found: list[tree.Parameter] = []
+        while self.at < stop:
+            before = self.at
+            if not self.accept(","):
+                found.append(self._parameter(stop, len(found)))
+            if self.at == before:
+                self.at += 1
+        self.at = stop + 1
+        return tuple(found)
+
+    def _parameter(self, stop: int, place: int) -> tree.Parameter:
+        kind = "*" if self.accept("...") else ""
+        while self.is_name("public", "private", "protected", "readonly") and self.ahead().kind == "name":
+            self.at += 1
+        if self.is_op("{", "["):
+            self.skip_brackets()
+            name = f"\0{place}"
+        else:
+            name = self.take().value
+        self.accept("?")
+        if self.accept(":"):
+            self.skip_type()
+        default = self.expression(1) if self.accept("=") and self.at < stop else None
+        return tree.Parameter(name, default, kind)
+
+    def _arrow_follows(self, closing: int) -> bool:
+        after = self.tokens[closing + 1] if closing + 1 < len(self.tokens) else END
+        if after.value == "=>":
+            return True
+        if after.value != ":" or after.kind != "op":
+            return False
+        # `(a): Promise<void> => …`: a return type, unless this is the middle of `a ? (b) : c`.
+        for token in self.tokens[closing + 2 : closing + 16]:
+            if token.value == "=>":
+                return True
+            if token.kind == "op" and token.value not in ("<", ">", "[", "]", "|", ".", ",", "{", "}", ":"):
+                return False
+        return False
+
+    def _arrow(self) -> tree.Node:
+        line = self.token.line
+        parameters = self._parameters()
+        if self.accept(":"):
+            self.skip_type()
+        return self._arrow_body(parameters, line)
+
+    def _arrow_body(self, parameters: tuple[tree.Parameter, ...], line: int) -> tree.Node:
+        self.accept("=>")
+        if self.is_op("{"):
+            return tree.Function("", parameters, self.later_block(), line)
+        body = self.expression(1)
+        return tree.Function("", parameters, lambda: (body,), line, (), True)
+
+    def a_class(self) -> tree.Node:
+        line = self.take().line
+        name = self.take().value if self.token.kind == "name" and self.token.value != "extends" else ""
+        bases: list[tree.Node] = []
+        if self.is_op("<"):
+            self._skip_type_arguments()
+        if self.accept("extends"):
+            bases.append(self.postfix(self.prefix()))
+        while self.token.kind != "end" and not self.is_op("{"):
+            self.at += 1
+        stop = self.closing()
+        self.at += 1
+        body: list[tree.Node] = []
+        while self.at < stop:
+            before = self.at
+            self._class_member(body)
+            if self.at == before:
+                self.at += 1
+        self.at = stop + 1
+        return tree.Class(name, tuple(bases), tuple(body), line)
+
+    def _class_member(self, body: list[tree.Node]) -> None:
+        modifiers = ("static", "async", "get", "set", "public", "private", "protected", "readonly", "override",
+                     "declare", "abstract", "accessor")  # fmt: skip
+        if self.accept(";", ",", "*"):
+            return
+        if self.accept("@"):
+            self.postfix(self.prefix())
+            return
+        while self.is_name(*modifiers) and self.ahead().value not in ("(", "=", ";", ":"):
+            self.at += 1
+        self.accept("*")
+        if self.is_op("{"):
+            body.extend(self.block())
+            return
+        token = self.take()
+        if token.kind == "op" and token.value == "[":
+            self.expression()
+            self.accept("]")
+        self.accept("?", "!")
+        if self.is_op("(", "<"):
+            body.append(self._function_from(token.value, token.line))
+            return
+        if self.accept(":"):
+            self.skip_type()
+        if self.accept("="):
+            body.append(tree.Assign(tree.Name(token.value), self.expression(1), declares=True))
+
+    # --- types --------------------------------------------------------------------------------------------------------
+
+    def skip_type(self) -> None:
+        """Passes over a type."""
+        depth = 0
+        while self.token.kind != "end":
+            token = self.token
+            if token.kind == "op":
+                if token.value in ("(", "[", "{"):
+                    # `{` starts a body where a type is complete.
+                    if (
+                        token.value == "{"
+                        and depth == 0
+                        and self.tokens[self.at - 1].value not in (":", "|", "&", "as", "=>")
+                    ):
+                        return
+                    self.skip_brackets()
+                    continue
+                if token.value == "<":
+                    depth += 1
+                elif token.value in (">", ">>", ">>>") and depth:
+                    depth = max(0, depth - len(token.value))
+                elif depth == 0 and token.value == "=>" and self.tokens[self.at - 1].value == ")":
+                    if not self._function_type():
+                        return
+                elif (depth == 0 and token.value not in ("|", "&", ".", "?", ":")) or (
+                    depth == 0 and token.value in ("?", ":")
+                ):
+                    return
+            elif depth == 0 and token.kind == "name" and self._type_is_over(token):
+                return
+            self.at += 1
+
+    def _type_is_over(self, token: Token) -> bool:
+        """True where a word follows a complete type (`let a: string` and then the next statement)."""
+        before = self.tokens[self.at - 1]
+        inside = ("keyof", "typeof", "is", "readonly", "unique", "infer", "as")
+        complete = before.kind in ("name", "string") and before.value not in inside
+        return complete and token.value not in ("is", "extends")
+
+    def _function_type(self) -> bool:
+        """True where `=>` belongs to a type: something that is a type follows, and then no body."""
+        return self.ahead().kind == "name" and self.ahead().value in (
+            "void",
+            "Promise",
+            "string",
+            "any",
+            "boolean",
+            "number",
+        )
+
+    def _type_arguments_of_call(self) -> bool:
+        """True of `<Foo, Bar[]>(`, as opposed to a comparison."""
+        for count in range(1, 24):
+            token = self.ahead(count)
+            if token.kind == "op":
+                if token.value == ">":
+                    return self.ahead(count + 1).value == "("
+                if token.value not in (".", ",", "[", "]", "|", "<", "{", "}", ":", ";"):
+                    return False
+            elif token.kind not in ("name", "string"):
+                return False
+        return False
+
+    def _skip_type_arguments(self) -> None:
+        depth = 0
+        start = self.at
+        while self.at < min(start + 60, len(self.tokens)):
+            value = self.token.value if self.token.kind == "op" else ""
+            self.at += 1
+            if value == "<":
+                depth += 1
+            elif value in (">", ">>", ">>>"):
+                depth -= len(value)
+                if depth <= 0:
+                    return
+            elif value in (";", "=>"):
+                break
+        self.at = start
+
+    # --- statements ---------------------------------------------------------------------------------------------------
+
+    def statement(self) -> tuple[tree.Node, ...]:
+        token = self.token
+        if token.kind == "op":
+            if token.value == "{":
+                return (tree.Block(self.block()),)
+            if token.value == ";":
+                self.at += 1
+                return ()
+        if token.kind == "name":
+            if (
+                self.ahead().value == ":"
+                and self.ahead().kind == "op"
+                and token.value not in ("default", "case")
+            ):
+                self.at += 2
+                return ()
+            read = _STATEMENTS.get(token.value)
+            if read is not None and self.ahead().value not in (".", "=", ")", ","):
+                found = read(self)
+                if found is not None:
+                    return found
+        value = self.expression()
+        self.accept(";")
+        return (value,)
+
+    def declaration(self) -> tuple[tree.Node, ...]:
+        self.at += 1
+        if self.is_name("enum"):
+            return self.skipped() or ()
+        found: list[tree.Node] = []
+        while True:
+            target = self._target()
+            self.accept("!")
+            if self.accept(":"):
+                self.skip_type()
+            if self.is_name("of", "in"):
+                found.append(target)
+                break
+            value: tree.Node = self.expression(1) if self.accept("=") else tree.Const(None)
+            found.append(tree.Assign(target, value, declares=True))
+            if not self.accept(","):
+                break
+        self.accept(";")
+        return tuple(found)
+
+    def _target(self) -> tree.Node:
+        if self.is_op("["):
+            self.at += 1
+            return tree.ListOf(self.listed("]"))
+        if self.is_op("{"):
+            return self._object()
+        return tree.Name(self.take().value)
+
+    def a_function(self) -> tuple[tree.Node, ...] | None:
+        if self.is_name("async"):
+            if not (self.ahead().kind == "name" and self.ahead().value == "function"):
+                return None
+            self.at += 1
+        return (self.function(),)
+
+    def a_class_statement(self) -> tuple[tree.Node, ...]:
+        self.accept("abstract")
+        return (self.a_class(),) if self.is_name("class") else ()
+
+    def an_if(self) -> tuple[tree.Node, ...]:
+        self.at += 1
+        test = self.bracketed()
+        yes = self.block()
+        no = self.block() if self.accept("else") else ()
+        return (tree.If(test, yes, no),)
+
+    def a_for(self) -> tuple[tree.Node, ...]:
+        line = self.take().line
+        self.accept("await")
+        if not self.is_op("("):
+            return ()
+        stop = self.closing()
+        self.at += 1
+        first: tuple[tree.Node, ...] = ()
+        if self.is_name("const", "let", "var"):
+            first = self.declaration()
+        elif not self.is_op(";"):
+            first = (self.expression(10),)
+            self.accept(";")
+        if self.is_name("of", "in") and first:
+            keys = self.take().value == "in"
+            iterable = self.expression()
+            if keys:
+                iterable = tree.Call(tree.Attribute(tree.Name("Object"), "keys"), (iterable,), (), line)
+            self.at = stop + 1
+            return (tree.Loop(first[0], iterable, None, self.block(), (), line),)
+        test = None if self.is_op(";") or self.at >= stop else self.expression()
+        self.at = stop + 1
+        return (*first, tree.Loop(None, None, test, self.block(), (), line))
+
+    def a_while(self) -> tuple[tree.Node, ...]:
+        line = self.take().line
+        test = self.bracketed()
+        return (tree.Loop(None, None, test, self.block(), (), line),)
+
+    def a_do(self) -> tuple[tree.Node, ...]:
+        self.at += 1
+        body = self.block()
+        if self.accept("while"):
+            self.bracketed()
+        self.accept(";")
+        return body
+
+    def a_switch(self) -> tuple[tree.Node, ...]:
+        self.at += 1
+        subject = self.bracketed()
+        stop = self.closing() if self.is_op("{") else self.at
+        self.at += 1
+        bodies: list[list[tree.Node]] = []
+        while self.at < stop:
+            before = self.at
+            if self.accept("case"):
+                self.expression()
+                self.accept(":")
+                bodies.append([])
+            elif self.is_name("default"):
+                self.at += 1
+                self.accept(":")
+                bodies.append([])
+            elif bodies:
+                bodies[-1].extend(self.statement())
+            if self.at == before:
+                self.at += 1
+        self.at = stop + 1
+        return (tree.Branches(subject, tuple(tuple(body) for body in bodies)),)
+
+    def a_try(self) -> tuple[tree.Node, ...]:
+        self.at += 1
+        body = self.block()
+        handlers: tuple[tuple[tree.Node, ...], ...] = ()
+        if self.accept("catch"):
+            if self.is_op("("):
+                self.skip_brackets()
+            handlers = (self.block(),)
+        final = self.block() if self.accept("finally") else ()
+        return (tree.Try(body, handlers, (), final),)
+
+    def a_return(self) -> tuple[tree.Node, ...]:
+        token = self.take()
+        ends = self.token.kind == "end" or self.is_op("}", ";") or self.token.line != token.line
+        value = None if ends else self.expression()
+        self.accept(";")
+        return (
+            (tree.Return(value),)
+            if token.value == "return"
+            else ((value,) if value else ()) + (tree.Jump("raise"),)
+        )
+
+    def a_jump(self) -> tuple[tree.Node, ...]:
+        token = self.take()
+        if self.token.kind == "name" and self.token.line == token.line:
+            self.at += 1
+        self.accept(";")
+        return (tree.Jump(token.value),)
+
+    def an_import(self) -> tuple[tree.Node, ...] | None:
+        if self.ahead().value in ("(", "."):
+            return None
+        self.at += 1
+        names: list[tuple[str, str]] = []
+        if self.is_name("type") and self.ahead().value != "from":
+            self.at += 1
+        while self.token.kind != "end" and self.token.kind != "string" and not self.is_op(";"):
+            token = self.take()
+            if token.kind == "op" and token.value == "*":
+                self.accept("as")
+                names.append(("", self.take().value))
+            elif token.kind == "op" and token.value == "{":
+                names += self._imported()
+            elif token.kind == "name" and token.value == "from":
+                break
+            elif token.kind == "name" and self.is_op("="):
+                # TypeScript's `import fs = require("fs")`.
+                self.at += 1
+                return (tree.Assign(tree.Name(token.value), self.expression(1)),)
+            elif token.kind == "name":
+                names.append(("", token.value))
+        module = self.take().value
+        self.accept(";")
+        bare = module.removeprefix("node:")
+        return tuple(tree.Import(f"{bare}.{name}" if name else bare, alias) for name, alias in names)
+
+    def _imported(self) -> list[tuple[str, str]]:
+        names = []
+        while self.token.kind != "end" and not self.is_op("}"):
+            name = self.take()
+            if name.kind == "op":
+                continue
+            alias = name
+            if self.accept("as"):
+                alias = self.take()
+            names.append(("" if name.value == "default" else name.value, alias.value))
+        self.accept("}")
+        return names
+
+    def an_export(self) -> tuple[tree.Node, ...]:
+        self.at += 1
+        self.accept("default")
+        if self.is_op("{", "*") and self.ahead().kind != "string":
+            # `export { a, b } from "x"`.
+            while self.token.kind != "end" and not self.is_op(";") and self.token.value not in ("from",):
+                self.at += 1
+                if self.tokens[self.at - 1].value == "}":
+                    break
+            if self.accept("from"):
+                self.at += 1
+            return ()
+        return self.statement()
+
+    def skipped(self) -> tuple[tree.Node, ...] | None:
+        """`interface X { … }`, `type X = …`, `enum X { … }`, `declare …`: no code."""
+        if self.ahead().kind != "name":
+            return None
+        word = self.take().value
+        while self.token.kind != "end" and not self.is_op("{", ";", "="):
+            self.at += 1
+        if word == "type" and self.accept("="):
+            self.skip_type()
+        elif self.is_op("{"):
+            if word in ("namespace", "module"):
+                return (tree.Block(self.block()),)
+            self.skip_brackets()
+        self.accept(";")
+        return ()
+
+
+_STATEMENTS = {
+    "const": JavaScriptReader.declaration,
+    "let": JavaScriptReader.declaration,
+    "var": JavaScriptReader.declaration,
+    "function": JavaScriptReader.a_function,
+    "async": JavaScriptReader.a_function,
+    "class": JavaScriptReader.a_class_statement,
+    "abstract": JavaScriptReader.a_class_statement,
+    "if": JavaScriptReader.an_if,
+    "for": JavaScriptReader.a_for,
+    "while": JavaScriptReader.a_while,
+    "do": JavaScriptReader.a_do,
+    "switch": JavaScriptReader.a_switch,
+    "try": JavaScriptReader.a_try,
+    "return": JavaScriptReader.a_return,
+    "throw": JavaScriptReader.a_return,
+    "break": JavaScriptReader.a_jump,
+    "continue": JavaScriptReader.a_jump,
+    "import": JavaScriptReader.an_import,
+    "export": JavaScriptReader.an_export,
+    "interface": JavaScriptReader.skipped,
+    "type": JavaScriptReader.skipped,
+    "enum": JavaScriptReader.skipped,
+    "declare": JavaScriptReader.skipped,
+    "namespace": JavaScriptReader.skipped,
+}
+
+
+def _interpolated(parts: tuple[tree.Node, ...]) -> tree.Node:
+    return parts[0] if len(parts) == 1 else tree.Interpolated(parts)
+
+
+def _number(text: str) -> object:
+    bare = text.replace("_", "").rstrip("n")
+    try:
+        if bare[:2].lower() in ("0x", "0o", "0b"):
+            return int(bare, 0)
+        return float(bare) if any(c in bare for c in ".eE") else int(bare[:18])
+    except ValueError:
+        return 0
