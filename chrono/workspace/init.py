@@ -12,16 +12,15 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from chrono.clock import Clock, SystemClock
-from chrono.errors import ChronoError, Denied, StoreError
+from chrono.errors import AuditTampered, AuditUnverifiable, ChronoError, Denied, StoreError
 from chrono.files import fsync_dir
-from chrono.ids import CommitId
 from chrono.layout import ProjectLayout
 from chrono.workspace.config import ensure_home, home_layout, user_home
 from chrono.workspace.ground import MAX_FILES, Survey, keep_git_off, proposals, refuse_root, refuse_size, survey
 from chrono.workspace.project import Workspace
 from chrono.workspace.savepoints import CLI_WAIT_S, Saved, save
-from chrono.workspace.standing import Standing, pin_again, standing
-from chrono.workspace.verify import StoreCommits, anchored_commits
+from chrono.workspace.standing import standing
+from chrono.workspace.verify import StoreCommits
 
 if TYPE_CHECKING:
     from chrono.audit.keys import KeySettings
@@ -32,15 +31,15 @@ if TYPE_CHECKING:
 class Initialised(NamedTuple):
     """What `init` found or made.
 
-    `created`: the project is new. `adopted`: a stranger's or copied `.chrono` was taken over; its log was kept aside
-    at `old_log`. `exclude`: the file of the user's own repository that got a line, None where none did. `proposals`:
-    lines for `.chronoignore` that a person may want. `saved`: the first savepoint (or the newest where one existed).
+    `created`: the project is new. `adopted`: a stranger's or copied `.chrono` was taken over; its log was moved aside,
+    and the new one names it. `exclude`: the file of the user's own repository that got a line, None where none did.
+    `proposals`: lines for `.chronoignore` that a person may want. `saved`: the first savepoint (or the newest where
+    one existed).
     """
 
     ws: Workspace
     created: bool
     adopted: bool
-    old_log: str | None
     exclude: str | None
     proposals: tuple[str, ...]
     saved: Saved
@@ -59,9 +58,9 @@ def initialise(
 ) -> Initialised:
     """Makes `root` a project, or completes one. Of the user's own git only the exclude file changes.
 
-    `adopt` takes over a `.chrono` that this home did not make: a new log begins, which names the old one and anchors
-    the savepoints found. Raises ChronoError (home folder, `/`, CHRONO_HOME, too many files), Denied (a stranger's
-    `.chrono` without `adopt`), KeyRefused, StoreError, AuditTampered.
+    `adopt` takes over a `.chrono` that this home did not make: a new log begins, which names the old one. Raises
+    ChronoError (home folder, `/`, CHRONO_HOME, too many files), Denied (a stranger's `.chrono` without `adopt`),
+    KeyRefused, StoreError, AuditTampered.
     """
     root = os.path.realpath(root)
     home = home_layout(environ)
@@ -73,12 +72,10 @@ def initialise(
     ensure_home(home)
     _lay_folder(layout)
     ws = Workspace(layout, home, environ, clock=clock or SystemClock(), keys=keys)
-    adopted, old_log = _own(ws, by, adopt=adopt, timeout_s=timeout_s)
-    if adopt:
-        _anchor_adopted(ws, by, timeout_s)
+    adopted = _own(ws, by, adopt=adopt, timeout_s=timeout_s)
     exclude = keep_git_off(layout)
     saved = save(ws, "manual", "first savepoint" if new else "chrono init", by, timeout_s=timeout_s)
-    return Initialised(ws, new, adopted, old_log, exclude, proposals(layout, found), saved)
+    return Initialised(ws, new, adopted, exclude, proposals(layout, found), saved)
 
 
 def _lay_folder(layout: ProjectLayout) -> None:
@@ -90,73 +87,45 @@ def _lay_folder(layout: ProjectLayout) -> None:
             raise ChronoError(f"{layout.dir} exists and is not a folder", "move it away") from None
 
 
-def _own(ws: Workspace, by: Actor, *, adopt: bool, timeout_s: float) -> tuple[bool, str | None]:
-    """Makes `.chrono` this home's own. Returns whether it had to be adopted, and where the log it came with is kept."""
-    from chrono.audit.log import create
-    from chrono.audit.place import project_place
-    from chrono.store.repository import Store
-
-    layout, home = ws.layout, ws.home
-    state = standing(layout, home)
-    fresh = state.kind == "foreign" and not os.path.lexists(layout.repo) and not os.path.lexists(layout.audit_log)
-    if state.own or fresh:
-        create(project_place(layout), home, ws.keys, ws.clock, by, timeout_s=timeout_s)
-        if not os.path.lexists(layout.repo):
-            try:
-                Store.create(layout)
-            except StoreError:
-                if not os.path.lexists(layout.repo):  # else another init was faster
-                    raise
-        if state.kind == "moved" and state.log is not None:
-            pin_again(layout, home, state.log)
-        return False, None
-    if state.kind not in ("foreign", "fork") or not adopt:
-        raise Denied(state.why, state.hint)
-    return True, _adopt(ws, state, by, timeout_s)
-
-
-def _adopt(ws: Workspace, state: Standing, by: Actor, timeout_s: float) -> str | None:
-    """Begins a log of this home's own in a `.chrono` from elsewhere, and anchors the savepoints that lie in it.
-
-    The old log is kept beside the new one, which names it; a restore that the stranger's journal asks for is dropped.
-    """
+def _own(ws: Workspace, by: Actor, *, adopt: bool, timeout_s: float) -> bool:
+    """Makes `.chrono` this home's own: log, pin, repository. Returns whether it had to be adopted."""
     from chrono.audit.log import create
     from chrono.audit.place import project_place
     from chrono.store.repository import Store
 
     layout = ws.layout
-    for path in (layout.journal, layout.audit_head, layout.stat_cache):
-        _remove_file(path)
-    kept = None
-    origin: dict[str, Json] = {"log": state.log}
-    if os.path.lexists(layout.audit_log):
-        kept = layout.adopted_log(state.log or "unknown")
-        os.replace(layout.audit_log, kept)
-        fsync_dir(layout.dir)
-    log = create(
-        project_place(layout), ws.home, ws.keys, ws.clock, by, timeout_s=timeout_s, more=(("forked_from", origin),)
-    )
+    state = standing(layout, ws.home)
+    had_repo, had_log = os.path.lexists(layout.repo), os.path.lexists(layout.audit_log)
+    strange = state.kind in ("foreign", "fork")
+    if not state.own and not (strange and (adopt or had_log or not had_repo)):
+        raise Denied(state.why, state.hint)
+    if strange and adopt:
+        # A stranger's journal must never be acted on, so it goes before the project becomes ours.
+        for path in (layout.journal, layout.stat_cache):
+            _remove_file(path)
+    more = _origin(ws) if strange and adopt and had_repo and not had_log else ()
+    try:
+        log = create(project_place(layout), ws.home, ws.keys, ws.clock, by, timeout_s=timeout_s, more=more, adopt=adopt)
+    except (AuditUnverifiable, AuditTampered):
+        if strange:
+            raise Denied(state.why, state.hint) from None
+        raise
     log.close()
     if not os.path.lexists(layout.repo):
-        Store.create(layout)
-    return kept
+        try:
+            Store.create(layout)
+        except StoreError:
+            if not os.path.lexists(layout.repo):  # else another init was faster
+                raise
+    ws.standing()
+    return (had_repo or had_log) and adopt and log.log_id != state.log
 
 
-def _anchor_adopted(ws: Workspace, by: Actor, timeout_s: float) -> None:
-    """Anchors each savepoint that another log vouched for and this one does not yet. Idempotent."""
-    from chrono.audit.record import Act, Anchor, Entry
-
-    commits = StoreCommits(ws.store)
-    known = anchored_commits(ws)
-    with ws.store.lock(timeout_s), ws.log.writing(timeout_s) as writing:
-        for trailer in commits.trailers():
-            if trailer.log == writing.log_id or trailer.commit in known:
-                continue
-            digest = commits.sha256(trailer.commit)
-            if digest is not None:
-                savepoint = ws.store.savepoint(CommitId(trailer.commit))
-                act = Act(message="adopted with the project; made under another log")
-                writing.append(Entry("savepoint", by, act, Anchor(savepoint.id, digest, savepoint.tree)))
+def _origin(ws: Workspace) -> tuple[tuple[str, Json], ...]:
+    """What a genesis record says of savepoints whose log is lost: the logs that they name themselves."""
+    logs = sorted({trailer.log for trailer in StoreCommits(ws.store).trailers() if trailer.log})
+    origin: dict[str, Json] = {"log": logs[0] if logs else None, "earlier": [*logs[1:]]}
+    return (("forked_from", origin),)
 
 
 def _remove_file(path: str) -> None:

@@ -14,7 +14,7 @@ from chrono.errors import Denied, NoWorkspace
 from chrono.layout import HomeLayout, ProjectLayout, find_project
 from chrono.policy.model import Policy
 from chrono.workspace.config import effective_policy, home_layout
-from chrono.workspace.standing import Standing, pin_again, standing
+from chrono.workspace.standing import Standing, standing
 
 if TYPE_CHECKING:
     from chrono.audit.keys import KeySettings
@@ -70,8 +70,10 @@ class Workspace:
     def standing(self) -> Standing:
         """Whose this project is; looked at afresh each time, since folders are moved and copied."""
         found = standing(self.layout, self.home)
-        if found.kind == "moved" and found.log is not None:
-            pin_again(self.layout, self.home, found.log)
+        if found.kind == "moved":
+            from chrono.audit.place import pin_again, project_place
+
+            pin_again(self.home, project_place(self.layout))
         return found
 
     def require_own(self) -> None:

@@ -63,9 +63,10 @@ def _format(layout: ProjectLayout) -> int:
 
 def _by_pin(layout: ProjectLayout, home: HomeLayout, inode: int) -> Standing:
     from chrono.audit.pin import pin_of_path, read_pin
-    from chrono.audit.place import log_id, project_place
+    from chrono.audit.place import log_id, project_place, whereabouts
 
-    log = log_id(project_place(layout))
+    place = project_place(layout)
+    log = log_id(place)
     if log is None:
         pinned = pin_of_path(home, layout.dir)
         if pinned is not None:
@@ -78,7 +79,7 @@ def _by_pin(layout: ProjectLayout, home: HomeLayout, inode: int) -> Standing:
         )
     if pin.path == layout.dir and pin.inode == inode:
         return Standing("own", log)
-    if pin.path != layout.dir and _inode(pin.path) == pin.inode:
+    if whereabouts(pin, place) == "copied":
         return Standing(
             "fork",
             log,
@@ -89,19 +90,3 @@ def _by_pin(layout: ProjectLayout, home: HomeLayout, inode: int) -> Standing:
 
 
 _ADOPT = "if you trust where it came from: chrono init --adopt (else remove the folder and run chrono init)"
-
-
-def _inode(path: str) -> int | None:
-    try:
-        return os.lstat(path).st_ino
-    except OSError:
-        return None
-
-
-def pin_again(layout: ProjectLayout, home: HomeLayout, log: str) -> None:
-    """Writes where the project is now into its pin. Raises OSError."""
-    from chrono.audit.pin import read_pin, write_pin
-
-    pin = read_pin(home, log)
-    if pin is not None:
-        write_pin(home, pin._replace(path=layout.dir, inode=os.lstat(layout.dir).st_ino))

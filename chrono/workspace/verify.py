@@ -87,15 +87,3 @@ def verify(ws: Workspace, *, full: bool = False, strict: bool = False) -> Report
     return report._replace(
         warnings=(*report.warnings, f"the savepoints cannot be read: {unreadable}"), exit_code=exit_code
     )
-
-
-def anchored_commits(ws: Workspace) -> frozenset[str]:
-    """The commits that the log's records anchor."""
-    from chrono.audit.place import project_place
-    from chrono.audit.verify import read_records
-
-    found = set()
-    for record in read_records(project_place(ws.layout)):
-        if record is not None and record.anchor is not None:
-            found.add(str(record.anchor.get("commit")))
-    return frozenset(found)
