@@ -36,9 +36,16 @@ def rfc3339(at_ns: int) -> str:
 
 def from_rfc3339(text: str) -> int:
     """The inverse of `rfc3339`. Raises ValueError on anything else."""
-    import calendar
-
-    if len(text) != 27 or text[19] != "." or text[26] != "Z" or not (text[20:26].isascii() and text[20:26].isdigit()):
-        raise ValueError(f"not an RFC 3339 time stamp with microseconds in UTC: {text!r}")
-    seconds = calendar.timegm(time.strptime(text[:19], "%Y-%m-%dT%H:%M:%S"))
-    return seconds * 1_000_000_000 + int(text[20:26]) * 1000
+    digits = text[:4] + text[5:7] + text[8:10] + text[11:13] + text[14:16] + text[17:19] + text[20:26]
+    if len(digits) == 20 and digits.isascii() and digits.isdigit():
+        year, month, day = int(digits[:4]), int(digits[4:6]), int(digits[6:8])
+        # Years that begin in March put the leap day last (the civil calendar's own arithmetic; no import needed).
+        shifted, from_march = (year, month - 3) if month > 2 else (year - 1, month + 9)
+        days = (
+            shifted * 365 + shifted // 4 - shifted // 100 + shifted // 400 + (153 * from_march + 2) // 5 + day - 719469
+        )
+        seconds = days * 86400 + int(digits[8:10]) * 3600 + int(digits[10:12]) * 60 + int(digits[12:14])
+        at_ns = seconds * 1_000_000_000 + int(digits[14:]) * 1000
+        if rfc3339(at_ns) == text:
+            return at_ns
+    raise ValueError(f"not an RFC 3339 time stamp with microseconds in UTC: {text!r}")
