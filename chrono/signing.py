@@ -20,13 +20,14 @@ _P = 2**255 - 19
 _L = 2**252 + 27742317777372353535851937790883648493
 # y coordinates of the eight points of small order (RFC 8032 arithmetic; the sign bit aside). Under such a key a
 # forged signature verifies for every message, and `cryptography` accepts it.
+_Y8 = 0x05FC536D880238B13933C6D305ACDFD5F098EFF289F4C345B027B2C28F95E826
 _SMALL_ORDER_Y = frozenset(
     (
         0,
         1,
         _P - 1,
-        0x05FC536D880238B13933C6D305ACDFD5F098EFF289F4C345B027B2C28F95E826,
-        0x7A03AC9277FDC74EC6CC392CFA53202A0F67100D760B3CBA4FD83D3D706A17C7,
+        _Y8,
+        _P - _Y8,
     )
 )
 
@@ -132,7 +133,7 @@ def signer_of_seed(seed: bytes) -> Signer:
     return Signer(Ed25519PrivateKey.from_private_bytes(seed))
 
 
-_PEM_BEGIN, _PEM_END = b"-----BEGIN ", b"-----END "
+_PEM_LABELS = (b"PRIVATE KEY", b"ENCRYPTED PRIVATE KEY")
 
 
 def signer_of_pem(data: bytes, passphrase: bytes | None = None) -> Signer:
@@ -142,10 +143,14 @@ def signer_of_pem(data: bytes, passphrase: bytes | None = None) -> Signer:
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
     body = data.strip()
-    if not body.startswith(_PEM_BEGIN) or body.count(_PEM_BEGIN) != 1 or body.count(_PEM_END) != 1:
+    lines = body.splitlines()
+    if not lines or not lines[0].startswith(b"-----BEGIN ") or body.count(b"-----BEGIN ") != 1:
         raise KeyRefused("the key is not exactly one PEM block")
-    if not body.endswith(b"-----") or body.index(_PEM_END) < body.rfind(b"\n"):
+    label = lines[0].removeprefix(b"-----BEGIN ").removesuffix(b"-----")
+    if lines[-1] != b"-----END " + label + b"-----" or body.count(b"-----END ") != 1:
         raise KeyRefused("there are bytes after the key's PEM block")
+    if label not in _PEM_LABELS:
+        raise KeyRefused("the key is not PKCS#8")
     try:
         key = load_pem_private_key(body, passphrase)
     except TypeError:
