@@ -30,6 +30,10 @@ class KeySettings(NamedTuple):
     unsigned: bool = False
     trusted: tuple[PublicKey, ...] = ()
 
+    def __repr__(self) -> str:
+        given = "…" if self.key else None
+        return f"KeySettings(key={given}, key_file={self.key_file!r}, require={self.require}, unsigned={self.unsigned})"
+
 
 def settings(environ: Mapping[str, str]) -> KeySettings:
     """Reads CHRONO_AUDIT_KEY, _KEY_FILE, _REQUIRE_KEY, _UNSIGNED, _TRUSTED_KEYS. Raises UsageError, KeyRefused."""
