@@ -1,0 +1,132 @@
+"""Owns the path from a hook's payload to its answer: decode, scan, decide, savepoint, settle, record, encode.
+
+The same for the resident service and for a hook that evaluates by itself. Whatever goes wrong on the way, the call is
+blocked. What is written on the way is left to `effects`, sentences to `wording`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from chrono.agents.protocol import Call, Decision, Reply
+from chrono.guard import wording
+
+if TYPE_CHECKING:
+    from chrono.agents.protocol import AgentAdapter
+    from chrono.guard.resources import Place, Resources
+    from chrono.policy.model import Verdict
+    from chrono.scan.finding import Scan
+
+
+class Caller(NamedTuple):
+    """Who asks: the environment of the agent's call (never stored), the hook's process, the client's program.
+
+    `deadline_s` on the monotonic clock: what takes longer is blocked by whoever waits for the answer.
+    """
+
+    environ: Mapping[str, str]
+    pid: int
+    ppid: int | None
+    exe: str | None
+    deadline_s: float
+
+
+def answer(adapter_name: str, payload: bytes, caller: Caller, resources: Resources) -> Reply:
+    """The client's reply to one payload. Never raises: what fails, blocks."""
+    call = None
+    try:
+        adapter = resources.adapter(adapter_name)
+    except BaseException as error:
+        return _without_adapter(wording.failure(error))
+    try:
+        call = adapter.decode(payload)
+        decision = judge(call, caller, resources)
+    except BaseException as error:
+        decision = Decision("block", wording.failure(error))
+    return _encoded(adapter, decision, call)
+
+
+def _encoded(adapter: AgentAdapter, decision: Decision, call: Call | None) -> Reply:
+    try:
+        return adapter.encode(decision, call)
+    except BaseException as error:
+        return _without_adapter(wording.failure(error))
+
+
+def _without_adapter(reason: str) -> Reply:
+    """A refusal for a client that nobody here knows: exit 2 with the reason on stderr blocks on most of them."""
+    return Reply(b"", reason.encode("utf-8", "backslashreplace") + b"\n", 2)
+
+
+def judge(call: Call, caller: Caller, resources: Resources) -> Decision:
+    """The decision about one call, with all its effects. Raises whatever goes wrong; the caller blocks then."""
+    if call.event == "other":
+        return Decision("allow")
+    from chrono.guard import effects
+
+    with resources.holding(call.cwd):
+        place = resources.place(call.cwd, caller.environ)
+        if call.event == "pre":
+            return _before(call, caller, place)
+        alarm = effects.after(call, caller, place)
+        return Decision("allow") if alarm is None else Decision("block", alarm)
+
+
+def _before(call: Call, caller: Caller, place: Place) -> Decision:
+    from chrono.guard import effects
+    from chrono.policy.decide import decide, settle
+
+    scan = scan_of(call, place)
+    provisional = decide(scan, place.policy, project=place.root)
+    cover = saved = None
+    if told(provisional.if_covered, call) != "block" and _needs_savepoint(call, scan, caller) and place.own:
+        saved = effects.savepoint(call, caller, place)
+        cover = saved.cover
+    verdict = settle(provisional, cover)
+    decision = told(verdict, call)
+    effects.record(call, caller, place, scan, verdict, decision, saved)
+    reason = "" if decision == "allow" else wording.verdict(verdict, decision, call)
+    return Decision(decision, reason, saved.commit if saved is not None else None)
+
+
+def told(verdict: Verdict, call: Call) -> str:
+    """What the client hears: where nobody can be asked, an `ask` is a refusal."""
+    return "block" if verdict.decision == "ask" and not call.can_ask else verdict.decision
+
+
+def _needs_savepoint(call: Call, scan: Scan, caller: Caller) -> bool:
+    if caller.environ.get("CHRONO_SAVEPOINTS") == "always":
+        return True
+    return call.changes and not scan.read_only
+
+
+def scan_of(call: Call, place: Place) -> Scan:
+    """What the call would do. A tool that nobody can look into is an empty scan that is not read-only."""
+    from chrono.scan.finding import Scan
+    from chrono.scan.scanner import scan, scan_edit
+
+    scans = [scan(text, place.rules, place.world, shell=call.shell) for text in _texts(call)]
+    if call.paths and call.kind in ("write", "edit", "mcp"):
+        scans.append(scan_edit(call.paths, place.rules, place.world))
+    if not scans:
+        return Scan("", (), (), (), not call.changes)
+    if len(scans) == 1:
+        return scans[0] if call.kind != "mcp" else scans[0]._replace(read_only=False)
+    return Scan(
+        "\n".join(one.text for one in scans),
+        tuple(command for one in scans for command in one.commands),
+        tuple(finding for one in scans for finding in one.findings),
+        tuple(refusal for one in scans for refusal in one.refusals),
+        all(one.read_only for one in scans) and call.kind != "mcp",
+        tuple(dict.fromkeys(file for one in scans for file in one.followed)),
+    )
+
+
+def _texts(call: Call) -> tuple[str, ...]:
+    """The shell texts of a call. Reading a file by a tool is judged as `cat` of it would be."""
+    if call.kind == "read" and call.paths:
+        import shlex
+
+        return ("cat -- " + shlex.join(call.paths),)
+    return call.commands

@@ -1,0 +1,299 @@
+"""Owns installing, taking out and examining the guard in a client: settings file, self-test, record, report.
+
+What belongs into the file is left to the adapter, writing it to `agents.settings`, showing the result to `cli`.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from chrono.agents import settings
+from chrono.agents.protocol import AgentAdapter, Hook
+from chrono.agents.registry import adapter as load_adapter
+from chrono.agents.settings import SettingsPlan
+from chrono.errors import ChronoError, UsageError
+from chrono.files import atomic_write
+from chrono.guard import wire
+from chrono.guard.selftest import Fired, self_test
+from chrono.layout import HomeLayout, find_project
+from chrono.workspace.config import ensure_home, home_layout, user_home
+
+if TYPE_CHECKING:
+    from chrono.audit.record import Actor
+    from chrono.canonical import Json
+
+SCOPES = ("project", "user")
+DEFAULT_CLIENT = "claude-code"
+WAIT_S = 30.0
+
+MISSES = (
+    "a client started in a subfolder does not read the project's settings",
+    "a linked work tree has them only where they are committed",
+)
+"""What project scope does not protect; `--scope user` protects every folder."""
+
+
+class SelfTestFailed(ChronoError):
+    """The hook does not do what it must with this Python; the settings file is as it was. `fired` tells the rest."""
+
+    def __init__(self, message: str, hint: str, fired: tuple[Fired, ...]) -> None:
+        super().__init__(message, hint)
+        self.fired = fired
+
+
+class Installed(NamedTuple):
+    """A hook that was installed, or stood there already (`changed` False), and that passed its self-test.
+
+    `misses` are the gaps of the chosen scope, for people.
+    """
+
+    client: str
+    scope: str
+    path: str
+    changed: bool
+    command: str
+    fired: tuple[Fired, ...]
+    misses: tuple[str, ...]
+
+
+class Uninstalled(NamedTuple):
+    """`changed` False: there was nothing of chrono's in the file."""
+
+    client: str
+    scope: str
+    path: str
+    changed: bool
+
+
+class HookReport(NamedTuple):
+    """One scope as found. `hooks` are chrono's entries; `problems` keep the client from running them, for people.
+
+    `fired` is what the installed command answered; empty where there is none. `seen` is when a session of the client
+    last reported through the hook (RFC 3339), None where none ever did.
+    """
+
+    client: str
+    scope: str
+    path: str
+    hooks: tuple[Hook, ...]
+    problems: tuple[str, ...]
+    fired: tuple[Fired, ...]
+    seen: str | None
+
+    @property
+    def holds(self) -> bool:
+        """Whether a dangerous call is refused and a harmless one runs."""
+        return bool(self.hooks) and not self.problems and all(fired.holds for fired in self.fired)
+
+
+class Status(NamedTuple):
+    """The hooks of all scopes around a folder. `guarded`: at least one scope holds, and none is broken."""
+
+    reports: tuple[HookReport, ...]
+
+    @property
+    def guarded(self) -> bool:
+        return any(report.holds for report in self.reports) and not any(
+            report.problems and report.hooks for report in self.reports
+        )
+
+
+def install(
+    start: str,
+    environ: Mapping[str, str],
+    by: Actor,
+    *,
+    scope: str = "project",
+    client: str = DEFAULT_CLIENT,
+    interpreter: str = sys.executable,
+) -> Installed:
+    """Puts the hook into the client's settings and fires it at once.
+
+    The project is the one around `start`, or `start` itself. Raises SettingsRefused (nothing was written),
+    SelfTestFailed (the file was put back), UsageError, PluginError.
+    """
+    where = _Where.of(start, environ, scope, client)
+    ensure_home(where.home)
+    command = where.adapter.hook_command(interpreter, boot_path(), where.path)
+    plan = settings.plan_install(where.adapter, where.path, command)
+    _write_paths(where.home, interpreter)
+    if plan.changes:
+        settings.remember(where.home, where.adapter, plan)
+        settings.apply(plan)
+    fired = self_test(where.adapter, command, cwd=where.project, environ=environ)
+    if not all(one.holds for one in fired):
+        _take_back(where, plan)
+        raise _failed(fired, plan)
+    _record("guard.install", where, by, environ)
+    return Installed(client, scope, where.path, plan.changes, command, fired, MISSES if scope == "project" else ())
+
+
+def uninstall(
+    start: str, environ: Mapping[str, str], by: Actor, *, scope: str = "project", client: str = DEFAULT_CLIENT
+) -> Uninstalled:
+    """Takes the hook out; an untouched file gets its old bytes back. Raises SettingsRefused, Conflict."""
+    where = _Where.of(start, environ, scope, client)
+    plan = settings.plan_uninstall(where.adapter, where.path, where.home)
+    if plan.changes:
+        ensure_home(where.home)
+        _record("guard.uninstall", where, by, environ)
+        settings.apply(plan)
+    settings.forget(where.home, where.path)
+    return Uninstalled(client, scope, where.path, plan.changes)
+
+
+def uninstall_everywhere(environ: Mapping[str, str], by: Actor) -> tuple[Uninstalled, ...]:
+    """Takes out every hook that this home remembers to have installed. Raises as `uninstall`."""
+    home = home_layout(environ)
+    done = []
+    for memory in settings.remembered(home):
+        adapter = load_adapter(memory.client)
+        plan = settings.plan_uninstall(adapter, memory.path, home)
+        _record("guard.uninstall", _Where(adapter, "user", memory.path, os.sep, home), by, environ)
+        settings.apply(plan)
+        settings.forget(home, memory.path)
+        done.append(Uninstalled(memory.client, "", memory.path, plan.changes))
+    return tuple(done)
+
+
+def status(start: str, environ: Mapping[str, str], *, client: str = DEFAULT_CLIENT) -> Status:
+    """What the client would do now: each scope's file is read with its strictness, each hook found there is fired."""
+    reports: list[HookReport] = []
+    for scope in SCOPES:
+        where = _Where.of(start, environ, scope, client)
+        if any(report.path == where.path for report in reports):
+            continue
+        reports.append(_report(where, environ))
+    return Status(tuple(reports))
+
+
+def boot_path() -> str:
+    """The hook's first file, beside this one."""
+    return os.path.join(os.path.dirname(os.path.abspath(__file__)), "boot.py")
+
+
+class _Where(NamedTuple):
+    """One scope of one client, and the project that its self-test runs in."""
+
+    adapter: AgentAdapter
+    scope: str
+    path: str
+    project: str
+    home: HomeLayout
+
+    @classmethod
+    def of(cls, start: str, environ: Mapping[str, str], scope: str, client: str) -> _Where:
+        if scope not in SCOPES:
+            raise UsageError(f"there is no scope '{scope}'", f"choose one of: {', '.join(SCOPES)}")
+        adapter = load_adapter(client)
+        real = os.path.realpath(start)
+        layout = find_project(real)
+        project = layout.root if layout is not None else real
+        path = adapter.settings_path(scope, project=project, user_home=user_home(environ))
+        return cls(adapter, scope, path, project, home_layout(environ))
+
+
+def _report(where: _Where, environ: Mapping[str, str]) -> HookReport:
+    try:
+        content = settings.read_settings(where.path)
+    except ChronoError as error:
+        return HookReport(where.adapter.name, where.scope, where.path, (), (error.message,), (), None)
+    found = where.adapter.inspect(content)
+    problems = list(found.problems)
+    fired: tuple[Fired, ...] = ()
+    commands = tuple(dict.fromkeys(hook.command for hook in found.hooks if hook.event == "PreToolUse"))
+    for command in commands:
+        fired += self_test(where.adapter, command, cwd=where.project, environ=environ)
+    problems.extend(f"the hook does not hold: {_outcome(one)}" for one in fired if not one.holds)
+    seen = last_session(where, environ) if found.hooks else None
+    return HookReport(where.adapter.name, where.scope, where.path, found.hooks, tuple(problems), fired, seen)
+
+
+def last_session(where: _Where, environ: Mapping[str, str]) -> str | None:
+    """When a session of the client last began under the hook, from the end of the project's (or machine's) log."""
+    from chrono.audit.place import machine_place, project_place
+    from chrono.guard.recall import newest_at
+
+    layout = find_project(where.project)
+    places = [machine_place(where.home)] + ([project_place(layout)] if layout is not None else [])
+    seen = [at for at in (newest_at(place, "session.start") for place in places) if at is not None]
+    return max(seen, default=None)
+
+
+def _outcome(fired: Fired) -> str:
+    return f"`{fired.command}` {fired.does}, it must be that it {fired.expected}" + (
+        f" ({fired.said.splitlines()[0]})" if fired.said else ""
+    )
+
+
+def _failed(fired: tuple[Fired, ...], plan: SettingsPlan) -> SelfTestFailed:
+    bad = next(one for one in fired if not one.holds)
+    return SelfTestFailed(
+        f"the hook does not work with this Python: {_outcome(bad)}; {plan.path} is as it was before",
+        "run `chrono doctor`, correct what it names, then run the command again",
+        fired,
+    )
+
+
+def _take_back(where: _Where, plan: SettingsPlan) -> None:
+    if plan.changes:
+        settings.apply(settings.undone(plan))
+        settings.forget(where.home, where.path)
+
+
+def _record(ev: str, where: _Where, by: Actor, environ: Mapping[str, str]) -> None:
+    """The record goes to the project's own log, where there is one, else to the machine's."""
+    from chrono.audit.record import Act, Entry
+    from chrono.guard.resources import Resources
+
+    resources = Resources()
+    try:
+        more: tuple[tuple[str, Json], ...] = (
+            ("client", where.adapter.name),
+            ("scope", where.scope),
+            ("path", where.path),
+        )
+        log = resources.log(where.project if where.scope == "project" else os.sep, environ)
+        log.append(Entry(ev, by, Act(more=more)), timeout_s=WAIT_S)
+    finally:
+        resources.close()
+
+
+def _write_paths(home: HomeLayout, interpreter: str) -> None:
+    """Notes the folders of chrono's dependencies that an isolated start of `interpreter` would not find by itself."""
+    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    target = os.fsdecode(wire.run_file(os.fsencode(home.root), wire.build_id(package), "paths"))
+    if interpreter != sys.executable:
+        return  # another installation's own `guard install` has to say
+    known = _isolated_paths(interpreter)
+    needed = dict.fromkeys(path for path in _dependency_folders() if path not in known)
+    atomic_write(target, "".join(path + "\n" for path in needed).encode("utf-8", "surrogateescape"))
+
+
+def _isolated_paths(interpreter: str) -> frozenset[str]:
+    code = "import site, sys; site.main(); sys.stdout.write('\\n'.join(sys.path))"
+    done = subprocess.run(
+        [interpreter, "-I", "-S", "-c", code], capture_output=True, text=True, errors="surrogateescape", check=False
+    )
+    return frozenset(done.stdout.split("\n"))
+
+
+def _dependency_folders() -> tuple[str, ...]:
+    from importlib.util import find_spec
+
+    found = []
+    for name in ("pygit2", "cryptography", "ruamel.yaml", "cffi", "_cffi_backend"):
+        try:
+            spec = find_spec(name)
+        except (ImportError, ValueError):
+            spec = None
+        if spec is not None and spec.origin:
+            folder = os.path.dirname(spec.origin)
+            for _ in range(name.count(".") + 1 if spec.submodule_search_locations else 0):
+                folder = os.path.dirname(folder)
+            found.append(folder)
+    return tuple(found)

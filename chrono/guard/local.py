@@ -1,0 +1,39 @@
+"""Owns answering a hook in its own process: the same engine as the resident service's, opened for one call.
+
+What the answer is is left to `engine`.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from chrono.guard.engine import Caller, answer
+from chrono.guard.resources import Resources
+
+if TYPE_CHECKING:
+    from chrono.agents.protocol import Reply
+
+
+def answer_here(adapter: str, payload: bytes, environ: dict[bytes, bytes], deadline_s: float) -> Reply:
+    """The reply to one payload. `environ` as the kernel gave it; `deadline_s` on the monotonic clock. Never raises."""
+    caller = Caller(
+        environ={os.fsdecode(name): os.fsdecode(value) for name, value in environ.items()},
+        pid=os.getpid(),
+        ppid=os.getppid(),
+        exe=executable(os.getppid()),
+        deadline_s=deadline_s,
+    )
+    resources = Resources()
+    try:
+        return answer(adapter, payload, caller, resources)
+    finally:
+        resources.close()
+
+
+def executable(pid: int) -> str | None:
+    """The program that process `pid` runs, where the system says so."""
+    try:
+        return os.readlink(f"/proc/{pid}/exe")
+    except OSError:
+        return None

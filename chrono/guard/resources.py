@@ -1,0 +1,177 @@
+"""Owns what a call is judged with: the project around it, its policy, the compiled rules, the logs.
+
+A hook that evaluates by itself opens them once; the resident service keeps them from call to call, and looks each
+time whether something changed, since the command line and other hooks write too.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from threading import Lock
+from typing import TYPE_CHECKING, NamedTuple
+
+from chrono.errors import Denied
+from chrono.layout import HomeLayout, ProjectLayout, find_project
+from chrono.workspace.config import effective_policy, ensure_home, home_layout, user_home
+
+if TYPE_CHECKING:
+    from chrono.agents.protocol import AgentAdapter
+    from chrono.audit.log import AuditLog
+    from chrono.policy.model import Policy
+    from chrono.scan.rule import Ruleset
+    from chrono.workspace.machine_world import MachineWorld
+    from chrono.workspace.project import Workspace
+
+_REFUSED = ("other-user", "newer")
+"""Standings in which nothing may run: chrono cannot keep its word there. The others are judged as no project."""
+
+RACY_NS = 100_000_000
+"""A file that changed within the last 0.1 s is read again: its clock ticks in steps of some milliseconds."""
+
+
+class Place(NamedTuple):
+    """Where a call happens. `own`: this home's project, so `ws` can save and record; else the machine log records."""
+
+    root: str | None
+    own: bool
+    ws: Workspace | None
+    home: HomeLayout
+    policy: Policy
+    rules: Ruleset
+    world: MachineWorld
+    log: AuditLog
+
+
+class Resources:
+    """Opened projects, logs and rules. Safe to use from several threads; `holding` serialises calls of one project."""
+
+    def __init__(self) -> None:
+        self._guard = Lock()
+        self._projects: dict[tuple[str, int], Workspace] = {}
+        self._locks: dict[str, Lock] = {}
+        self._machine: dict[str, AuditLog] = {}
+        self._policies: dict[tuple[object, ...], Policy] = {}
+        self._adapters: dict[str, AgentAdapter] = {}
+
+    def adapter(self, name: str) -> AgentAdapter:
+        """Raises PluginError."""
+        found = self._adapters.get(name)
+        if found is None:
+            from chrono.agents.registry import adapter
+
+            found = self._adapters[name] = adapter(name)
+        return found
+
+    def holding(self, cwd: str) -> Lock:
+        """The lock of the project around `cwd` (or of all that is no project)."""
+        layout = find_project(os.path.realpath(cwd)) if cwd else None
+        with self._guard:
+            return self._locks.setdefault(layout.root if layout is not None else "", Lock())
+
+    def place(self, cwd: str, environ: Mapping[str, str]) -> Place:
+        """Where a call in folder `cwd` happens. Raises PolicyError, Denied, AuditUnverifiable, KeyRefused, OSError."""
+        from chrono.workspace.config import ruleset_for
+        from chrono.workspace.machine_world import MachineWorld
+
+        home = home_layout(environ)
+        ensure_home(home)
+        real = os.path.realpath(cwd)
+        layout = find_project(real)
+        ws = self._own(layout, home, environ)
+        policy = self._policy(layout, home)
+        root = layout.root if layout is not None else None
+        world = MachineWorld(
+            real, environ, project=root, chrono_home=os.path.realpath(home.root), user_home=user_home(environ)
+        )
+        log = ws.log if ws is not None else self._machine_log(home, environ)
+        return Place(root, ws is not None, ws, home, policy, ruleset_for(policy, home), world, log)
+
+    def log(self, cwd: str, environ: Mapping[str, str]) -> AuditLog:
+        """The log that records what happens in folder `cwd`. Raises Denied, AuditUnverifiable, KeyRefused, OSError."""
+        home = home_layout(environ)
+        ensure_home(home)
+        ws = self._own(find_project(os.path.realpath(cwd)), home, environ)
+        return ws.log if ws is not None else self._machine_log(home, environ)
+
+    def _own(self, layout: ProjectLayout | None, home: HomeLayout, environ: Mapping[str, str]) -> Workspace | None:
+        """The project where it is this home's own, None where it is a stranger's or there is none."""
+        if layout is None:
+            return None
+        ws = self._project(layout, home, environ)
+        standing = ws.standing()
+        if standing.kind in _REFUSED:
+            raise Denied(standing.why, standing.hint)
+        return ws if standing.own else None
+
+    def _project(self, layout: ProjectLayout, home: HomeLayout, environ: Mapping[str, str]) -> Workspace:
+        from chrono.workspace.project import Workspace
+
+        inode = os.lstat(layout.dir).st_ino
+        with self._guard:
+            ws = self._projects.get((layout.root, inode))
+            if ws is None or ws.home != home:
+                for old in [known for known in self._projects if known[0] == layout.root]:
+                    self._projects.pop(old).close()
+                ws = self._projects[layout.root, inode] = Workspace(layout, home, _own_words(environ))
+            return ws
+
+    def _machine_log(self, home: HomeLayout, environ: Mapping[str, str]) -> AuditLog:
+        """The log of calls outside every project; begun by the first of them."""
+        from chrono.audit.keys import settings
+        from chrono.audit.log import create
+        from chrono.audit.place import machine_place
+        from chrono.clock import SystemClock
+        from chrono.workspace.actors import actor
+
+        with self._guard:
+            log = self._machine.get(home.root)
+            if log is None:
+                by = actor(environ, source="hook")
+                log = create(machine_place(home), home, settings(environ), SystemClock(), by, timeout_s=5.0)
+                self._machine[home.root] = log
+            return log
+
+    def _policy(self, layout: ProjectLayout | None, home: HomeLayout) -> Policy:
+        """The policy as of now; parsed again only where one of its files, or the trust in them, changed."""
+        key = (home.root, layout.root if layout is not None else None)
+        stamp = (*key, *(_stamp(path) for path in (home.policy, home.trust, layout.policy if layout else "")))
+        with self._guard:
+            found = self._policies.get(stamp)
+        if found is None:
+            now_ns = time.time_ns()
+            found = effective_policy(layout, home)
+            with self._guard:
+                self._policies = {old: policy for old, policy in self._policies.items() if old[:2] != key}
+                if _settled(stamp, now_ns):
+                    self._policies[stamp] = found
+        return found
+
+    def close(self) -> None:
+        """Closes all that is open."""
+        with self._guard:
+            for ws in self._projects.values():
+                ws.close()
+            for log in self._machine.values():
+                log.close()
+            self._projects.clear()
+            self._machine.clear()
+
+
+def _own_words(environ: Mapping[str, str]) -> dict[str, str]:
+    """What chrono itself reads from the environment; the rest (an agent's keys and tokens) is not kept."""
+    return {name: value for name, value in environ.items() if name.startswith("CHRONO")}
+
+
+def _settled(stamp: tuple[object, ...], now_ns: int) -> bool:
+    """Whether no file changed so shortly ago that a further change could leave the same time stamp."""
+    return all(now_ns - max(part[:2]) > RACY_NS for part in stamp if isinstance(part, tuple))
+
+
+def _stamp(path: str) -> tuple[int, ...] | None:
+    try:
+        found = os.lstat(path)
+    except (OSError, ValueError):
+        return None
+    return (found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino)
