@@ -58,9 +58,7 @@ def wipe(fd: int, size: int) -> None:
 
 def read(fd: int) -> Head | None:
     """The slot with the larger size, None where neither holds a whole head (an empty slot is a hole)."""
-    data = os.pread(fd, 2 * SLOT_BYTES + 1, 0)
-    if len(data) > 2 * SLOT_BYTES:
-        return None
+    data = os.pread(fd, 2 * SLOT_BYTES, 0)
     heads = [_slot(data[start : start + SLOT_BYTES]) for start in (0, SLOT_BYTES)]
     return max((head for head in heads if head is not None), key=lambda head: head.size, default=None)
 
