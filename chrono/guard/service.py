@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import select
+import signal
 import socket
 import stat
 import struct
@@ -81,10 +82,20 @@ def serve_from_client(package: str, environ: dict[bytes, bytes]) -> int:
     try:
         with file_lock(os.fsdecode(wire.run_file(home, wire.build_id(package), "lock")), timeout_s=0):
             preload()
+            signal.signal(signal.SIGTERM, _leave_now)
             Service(HomeLayout(os.fsdecode(home)), package).serve()
-    except Locked:
-        return 0  # another one serves
+    except (Locked, _Leave):
+        return 0  # another one serves, or this one was asked to end
     return 0
+
+
+class _Leave(Exception):
+    """Somebody wants this process to end; what is under way is finished first."""
+
+
+def _leave_now(number: int, frame: object) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    raise _Leave
 
 
 def preload() -> None:
