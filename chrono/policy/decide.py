@@ -37,13 +37,13 @@ def weaker(one: str, other: str) -> str:
     return min(one, other, key=DECISIONS.index)
 
 
-def decide(scan: Scan, policy: Policy, *, project: str | None = None) -> Provisional:
+def decide(scan: Scan, policy: Policy, *, project: str | None = None, writes: tuple[str, ...] = ()) -> Provisional:
     """Both answers for `scan`: where a savepoint covers everything it would touch, and where none does.
 
-    `project` is the root that relative `protected` paths are meant from. A text needs a savepoint only where
-    `if_covered` does not already block (design section 4).
+    `project` is the root that relative `protected` paths are meant from, `writes` the absolute paths that an editing
+    tool would change. A text needs a savepoint only where `if_covered` does not already block (design section 4).
     """
-    findings = scan.findings + protected_findings(scan, policy.protected, project)
+    findings = scan.findings + protected_findings(scan, policy.protected, project, writes)
     covered = tuple(_judge(finding, scan, policy, None) for finding in findings)
     bare = tuple(_judge(finding, scan, policy, "no savepoint covers it") for finding in findings)
     refusals = () if allowed_text(scan, policy.allow) and not _hard(scan.refusals) else scan.refusals

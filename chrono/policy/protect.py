@@ -18,20 +18,25 @@ _READERS = frozenset(
     """
     [ b2sum basename bat cat cd cksum cmp column comm cut diff dirname du echo egrep fgrep file grep head hexdump jq
     less ls md5sum more nl od printf readlink realpath rg sha1sum sha256sum sha512sum stat strings tail test tree wc xxd
-    """.split()  # noqa: SIM905
+    """.split()
 )
 _GIT_READERS = frozenset(["blame", "diff", "grep", "log", "ls-files", "rev-parse", "shortlog", "show", "status"])
 
 
-def protected_findings(scan: Scan, protected: tuple[str, ...], project: str | None) -> tuple[Finding, ...]:
-    """One finding for each command that would change a protected path.
+def protected_findings(
+    scan: Scan, protected: tuple[str, ...], project: str | None, writes: tuple[str, ...] = ()
+) -> tuple[Finding, ...]:
+    """One finding for each command that would change a protected path, and for each of `writes` that is one.
 
     `protected` are paths or `*` patterns below the project (or absolute); a folder stands for all below it.
     """
-    if not protected or scan.read_only:
+    if not protected or (scan.read_only and not writes):
         return ()
     rules = tuple(_absolute(entry, project) for entry in protected if project or os.path.isabs(entry))
     found: dict[tuple[tuple[int, int], str], Finding] = {}
+    for path in (os.path.normpath(os.path.join(project or "/", path)) for path in writes):
+        if any(_matches(path, rule, whole=False) for rule in rules):
+            found.setdefault(((0, 0), path), _finding(path, (0, 0), (), ()))
     for command in scan.commands:
         for path in _changed(command, project):
             if any(_matches(path, rule, whole=False) for rule in rules):

@@ -271,6 +271,13 @@ def test_a_protected_path_is_blocked_savepoint_or_not() -> None:
     assert verdict(scan_of(finding(path="")), Policy(protected=("migrations",)), cover()).decision == "block"
 
 
+def test_an_editing_tool_meets_protected_paths_too() -> None:
+    policy = Policy(protected=("migrations",))
+    edit = Scan("", (), (), (), False)
+    for path, decision in (("migrations/1.sql", "block"), (f"{ROOT}/migrations/x", "block"), ("src/x", "allow")):
+        assert settle(decide(edit, policy, project=ROOT, writes=(path,)), cover()).decision == decision
+
+
 def test_a_reason_helps() -> None:
     item = finding(90, "no", via=("npm test", "package.json:scripts.test"))
     reason = verdict(scan_of(item)).reasons[0]
