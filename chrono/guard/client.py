@@ -43,8 +43,8 @@ def main(here: str, arguments: list[str]) -> "NoReturn":
         posix._exit(serve_from_client(package, posix.environ))
     adapter = arguments[0] if arguments else ""
     _occupy_standard_files(posix)
-    payload = _read_all(posix)
     watch = _Watch(posix, started + DEADLINE_S)
+    payload = _read_all(posix)
     environ = posix.environ
     home = wire.chrono_home(environ, sys.platform)
     build = wire.build_id(package)
