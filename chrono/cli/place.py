@@ -9,9 +9,10 @@ import os
 from typing import TYPE_CHECKING
 
 from chrono.cli.render import Screen
-from chrono.errors import ChronoError, UsageError
+from chrono.errors import ChronoError, PolicyError, UsageError
 
 if TYPE_CHECKING:
+    from chrono.policy.model import Policy
     from chrono.workspace.project import Workspace
 
 
@@ -28,6 +29,14 @@ def workspace(screen: Screen) -> Workspace:
     from chrono.workspace.project import Workspace
 
     return Workspace.open(here(), screen.environ)
+
+
+def readable_policy(ws: Workspace) -> Policy | None:
+    """The policy that holds, None where it is broken: verbs that only look go on without it."""
+    try:
+        return ws.policy()
+    except PolicyError:
+        return None
 
 
 def in_project(root: str, typed: str) -> str:

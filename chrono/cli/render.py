@@ -103,7 +103,7 @@ class Screen:
                     pad = widths[index] - columns(text) + gap
                     line += " " * pad
                     used += columns(text) + pad
-            self._put(self._out, line)
+            self._put(self._out, line.rstrip(" "))
 
     def value(self, value: object) -> None:
         """One JSON value on one line: ASCII only, so that no name can break it."""
@@ -112,6 +112,20 @@ class Screen:
     def flush(self) -> None:
         """Hands over what is buffered: for output that somebody reads line by line."""
         self._out.flush()
+
+    def raw(self, out: bytes, err: bytes) -> None:
+        """Bytes of somebody else's protocol, as they are."""
+        for stream, data in ((self._out, out), (self._err, err)):
+            if data:
+                stream.flush()
+                stream.buffer.write(data)
+                stream.buffer.flush()
+
+    def payload(self) -> bytes | None:
+        """All of standard input, None where it is a terminal or closed: nobody is going to type a payload."""
+        if self._source is None or _is_terminal(self._source):
+            return None
+        return self._source.buffer.read()
 
     # --- what is said beside the result, on standard error
 

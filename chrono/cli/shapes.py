@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from chrono.clock import rfc3339
 
 if TYPE_CHECKING:
+    from chrono.policy.model import Policy
     from chrono.scan.command import Command, Redirect, Refusal, Word
     from chrono.scan.finding import Finding
     from chrono.store.diff import Change
@@ -51,21 +52,16 @@ def skips(values: Iterable[Skip]) -> list[Json]:
     return [{"path": value.path, "reason": value.reason, "kept": value.kept} for value in values]
 
 
-_NOT_COVERED = (
-    "system changes: registry, services, scheduled tasks, shadow copies, boot, firewall, installed software",
-    "files outside the project or in ignored folders",
-    "network calls, messages, payments, cloud resources",
-    "databases not registered",
-)
+def covers(skipped: tuple[Skip, ...], policy: Policy | None) -> dict[str, Json]:
+    """What going back can undo, and what it cannot. `policy` None: it cannot be read."""
+    from chrono.workspace.covers import covers as told
 
-
-def covers(skipped: Iterable[Skip]) -> dict[str, Json]:
-    """What going back can undo, and what it cannot (product: savepoints and history)."""
+    value = told(skipped, policy)
     return {
-        "files": "tracked files in the project folder",
-        "skipped": skips(skipped),
-        "databases": [],
-        "not": list(_NOT_COVERED),
+        "files": value.files,
+        "skipped": skips(value.skipped),
+        "databases": [{"name": base.name, "last_snapshot": base.last_snapshot} for base in value.databases],
+        "not": list(value.not_covered),
     }
 
 

@@ -12,12 +12,13 @@ import typer
 from chrono.cli import shapes
 from chrono.cli.listing import print_paths, savepoint_words
 from chrono.cli.options import Json, screen_of
-from chrono.cli.place import in_project, workspace
+from chrono.cli.place import in_project, readable_policy, workspace
 from chrono.cli.render import Screen
 from chrono.cli.text import Part, Styled, count
 from chrono.errors import NoSuchSavepoint, UsageError
 
 if TYPE_CHECKING:
+    from chrono.policy.model import Policy
     from chrono.workspace.project import Workspace
     from chrono.workspace.rollback import RollbackPlan, RolledBack
 
@@ -50,7 +51,7 @@ def run(
         _show(screen, ws, plan)
     if dry_run or not plan.changes:
         if json:
-            screen.value(_json(plan, None))
+            screen.value(_json(plan, None, readable_policy(ws)))
         elif plan.changes:
             screen.line("nothing was changed (--dry-run)")
         return 0
@@ -60,7 +61,7 @@ def run(
     with screen.working("going back"):
         done = rollback.apply(ws, plan, actor(screen.environ))
     if json:
-        screen.value(_json(plan, done))
+        screen.value(_json(plan, done, readable_policy(ws)))
     else:
         _tell(screen, done)
     return 0
@@ -122,7 +123,7 @@ def _tell(screen: Screen, done: RolledBack) -> None:
     screen.line("undo this rollback: ", Styled(f"chrono rollback {shapes.short(done.rescue)}", "bold"))
 
 
-def _json(plan: RollbackPlan, done: RolledBack | None) -> dict[str, shapes.Json]:
+def _json(plan: RollbackPlan, done: RolledBack | None, policy: Policy | None) -> dict[str, shapes.Json]:
     return {
         "target": shapes.savepoint(plan.target),
         "paths": list(plan.paths),
@@ -134,5 +135,5 @@ def _json(plan: RollbackPlan, done: RolledBack | None) -> dict[str, shapes.Json]
         "rescue": done.rescue if done is not None else None,
         "left": [{"path": left.path, "why": left.why} for left in done.left] if done is not None else [],
         "undo": f"chrono rollback {done.rescue}" if done is not None else None,
-        "covers": shapes.covers(()),
+        "covers": shapes.covers((), policy),
     }

@@ -9,7 +9,7 @@ import typer
 from chrono.cli import shapes
 from chrono.cli.listing import print_skips
 from chrono.cli.options import Json, screen_of
-from chrono.cli.place import workspace
+from chrono.cli.place import readable_policy, workspace
 from chrono.cli.text import Styled, count
 
 
@@ -39,7 +39,7 @@ def run(
                 "created": saved.created,
                 "files": saved.file_count,
                 "changed": saved.changed_count,
-                "covers": shapes.covers(saved.skips),
+                "covers": shapes.covers(saved.skips, readable_policy(ws)),
             }
         )
         return

@@ -7,7 +7,7 @@ import typer
 from chrono.cli import shapes
 from chrono.cli.listing import change_row, print_paths, print_skips, savepoint_words
 from chrono.cli.options import Json, screen_of
-from chrono.cli.place import workspace
+from chrono.cli.place import readable_policy, workspace
 from chrono.cli.text import Styled, count
 
 
@@ -38,7 +38,7 @@ def run(ctx: typer.Context, json: Json = False) -> None:
                 "newest": shapes.savepoint(last) if last is not None else None,
                 "changes": shapes.changes(changes),
                 "interrupted_restore": pending is not None,
-                "covers": shapes.covers(survey.skips),
+                "covers": shapes.covers(survey.skips, readable_policy(ws)),
             }
         )
         return

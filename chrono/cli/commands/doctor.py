@@ -1,0 +1,95 @@
+"""Owns `chrono doctor`: the facts of `workspace.health` and `guard.install` as one table.
+
+What is looked at is said there; here nothing is judged.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import typer
+
+from chrono.cli import shapes
+from chrono.cli.options import Json, screen_of
+from chrono.cli.place import here
+from chrono.cli.render import Screen
+from chrono.cli.text import Styled, count
+from chrono.errors import ChronoError
+
+if TYPE_CHECKING:
+    from chrono.guard.install import HookReport
+    from chrono.workspace.health import Check
+
+_MARKS = {"ok": Styled("ok  ", "green"), "warn": Styled("look", "yellow"), "fail": Styled("FAIL", "red")}
+
+
+def run(ctx: typer.Context, json: Json = False) -> int:
+    """Say what protects you.
+
+    Looks at the installation, the home, keys, policy, project, savepoints, the audit log and its witnesses, and at
+    the hooks of your agent client. Rolls forward what a crash left. Leaves with 1 where something fails.
+    """
+    from chrono.workspace.actors import actor
+    from chrono.workspace.health import checks
+
+    screen = screen_of(ctx)
+    start = here()
+    with screen.working("looking"):
+        found = (*checks(start, screen.environ, actor(screen.environ)), *_guard(screen, start), *_service(screen))
+    failed = sum(check.level == "fail" for check in found)
+    if json:
+        screen.value({"ok": not failed, "checks": [_json(check) for check in found]})
+        return 1 if failed else 0
+    for check in found:
+        screen.text(_MARKS[check.level], f"  {check.what}: {check.state}", indent=6)
+        if check.todo:
+            screen.text("      do: ", check.todo, indent=10)
+    looks = sum(check.level == "warn" for check in found)
+    screen.line("")
+    if failed:
+        screen.line(Styled(f"{count(failed, 'thing')} failed", "red"), f", {looks} to look at")
+    else:
+        screen.line(Styled("nothing failed", "green"), f", {looks} to look at" if looks else "")
+    return 1 if failed else 0
+
+
+def _guard(screen: Screen, start: str) -> list[Check]:
+    from chrono.guard.install import status
+    from chrono.workspace.health import Check
+
+    try:
+        found = status(start, screen.environ)
+    except (ChronoError, OSError) as error:
+        return [Check("fail", "guard", str(error), "run chrono guard status")]
+    checks = [_hook(report) for report in found.reports if report.hooks or report.problems]
+    if not found.guarded:
+        install = "run chrono guard install" if not checks else "run chrono guard status"
+        checks.append(Check("warn", "guard", "no agent client is guarded in this folder", install))
+    return checks
+
+
+def _hook(report: HookReport) -> Check:
+    from chrono.workspace.health import Check
+
+    what = f"guard {report.scope}"
+    if report.problems:
+        level = "fail" if report.hooks else "warn"
+        return Check(level, what, "; ".join(report.problems), f"look at {report.path}, then run chrono guard status")
+    seen = f"last session {report.seen}" if report.seen else "no session seen yet"
+    return Check("ok", what, f"{report.client} obeys the hook in {report.path} ({seen})")
+
+
+def _service(screen: Screen) -> list[Check]:
+    from chrono.guard.resident import running
+    from chrono.workspace.health import Check
+
+    try:
+        own = [one for one in running(screen.environ) if one.own]
+    except (ChronoError, OSError) as error:
+        return [Check("warn", "service", str(error), "hook calls judge by themselves meanwhile")]
+    state = f"running, pid {own[0].pid}" if own else "not running; hook calls judge by themselves until it is"
+    return [Check("ok", "service", state)]
+
+
+def _json(check: Check) -> dict[str, shapes.Json]:
+    return {"level": check.level, "what": check.what, "state": check.state, "todo": check.todo or None}

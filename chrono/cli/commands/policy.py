@@ -1,0 +1,183 @@
+"""Owns `chrono policy`. What a policy says is read by `policy.load`, added up by `policy.layers`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from chrono.cli import shapes
+from chrono.cli.options import Json, screen_of
+from chrono.cli.place import here, workspace
+from chrono.cli.render import Screen
+from chrono.cli.text import Styled, count
+from chrono.cli.trusting import show_loosenings
+from chrono.errors import ChronoError, Denied
+
+if TYPE_CHECKING:
+    from chrono.policy.model import Policy
+    from chrono.workspace.trust import TrustPlan
+
+
+def run_show(ctx: typer.Context, json: Json = False) -> None:
+    """Show the policy.
+
+    Defaults, then CHRONO_HOME/policy.yaml, then the project's chrono-policy.yaml. A project file may come from a
+    cloned repository: it can only tighten until you trust it.
+    """
+    screen = screen_of(ctx)
+    policy = _effective(screen)
+    if json:
+        screen.value(_json(policy))
+        return
+    screen.table(_rows(policy))
+    if policy.ignored:
+        screen.warning(f"{count(len(policy.ignored), 'line')} of chrono-policy.yaml would loosen and {_does(policy)}:")
+        show_loosenings(screen, policy.ignored)
+        screen.text("if it is your own policy: chrono policy trust")
+
+
+def _does(policy: Policy) -> str:
+    return "does not count" if len(policy.ignored) == 1 else "do not count"
+
+
+def run_check(
+    ctx: typer.Context,
+    file: Annotated[
+        str | None,
+        typer.Argument(metavar="[FILE]", help="Check this file only.", show_default="the files that hold here"),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Check policy files.
+
+    Says the line of what is wrong and leaves with exit code 3. A broken policy blocks everything the guard judges.
+    """
+    screen = screen_of(ctx)
+    if file is not None:
+        from chrono.workspace.config import read_policy
+
+        found = read_policy(file, file, "project")
+        if found is None:
+            raise ChronoError(f"there is no file {file}")
+        names = [file]
+    else:
+        names = [layer.name for layer in _effective(screen).layers]
+    if json:
+        screen.value({"valid": True, "files": list(names)})
+    elif names:
+        for name in names:
+            screen.line(Styled("valid", "green"), f"  {name}")
+    else:
+        screen.line("there is no policy file: the defaults hold")
+
+
+def run_trust(
+    ctx: typer.Context,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    json: Json = False,
+) -> int:
+    """Trust the project's policy.
+
+    Shows what it loosens and asks. The trust holds for exactly this content: after an edit, trust it again. Agents
+    are refused.
+    """
+    from chrono.workspace.actors import actor
+    from chrono.workspace.trust import plan_trust, trust_policy
+
+    screen = screen_of(ctx)
+    if screen.agent:
+        raise Denied(
+            f"an agent cannot trust a policy ({screen.agent} is set)", "a person runs this in a terminal of their own"
+        )
+    ws = workspace(screen)
+    plan = plan_trust(ws)
+    if plan is None:
+        raise ChronoError(f"there is no {ws.layout.policy} to trust")
+    if not json:
+        _show_plan(screen, ws.layout.policy, plan)
+    if not plan.trusted:
+        if not yes and not screen.person:
+            raise Denied("nobody is there to be asked", "read what it loosens, then: chrono policy trust --yes")
+        if not yes and not screen.confirm("Is this your own policy, and do you want that?"):
+            screen.note("nothing was changed")
+            return 1
+        trust_policy(ws, plan, actor(screen.environ))
+    if json:
+        screen.value({"trusted": plan.file.sha256, "loosens": [_ignored(entry) for entry in plan.loosens]})
+    else:
+        screen.line(Styled("trusted", "green"), f"  {ws.layout.policy}  (sha256 {plan.file.sha256[:12]}…)")
+    return 0
+
+
+def _show_plan(screen: Screen, path: str, plan: TrustPlan) -> None:
+    if plan.loosens:
+        screen.text(f"{path} loosens:")
+        show_loosenings(screen, plan.loosens)
+    else:
+        screen.text(f"{path} loosens nothing")
+
+
+def _effective(screen: Screen) -> Policy:
+    import os
+
+    from chrono.layout import find_project
+    from chrono.workspace.config import effective_policy, home_layout
+
+    return effective_policy(find_project(os.path.realpath(here())), home_layout(screen.environ))
+
+
+def _rows(policy: Policy) -> list[tuple[str, str]]:
+    rows = [
+        ("block from", str(policy.thresholds.block)),
+        ("ask from", str(policy.thresholds.ask)),
+        ("undone by a savepoint", policy.reversible),
+        ("failed run", policy.run_on_failure),
+    ]
+    rows += [("allow", f"{entry.text}   ({entry.layer}, line {entry.line})") for entry in policy.allow]
+    rows += [
+        ("rule", f"{entry.rule}: {entry.decision}   ({entry.layer}, line {entry.line})")
+        for entry in policy.rule_decisions
+    ]
+    rows += [("own rules", f"{custom.name}") for custom in policy.rules]
+    rows += [("protected", path) for path in policy.protected]
+    rows += [("gate", f"{gate.action}: {gate.decision}") for gate in policy.gates]
+    rows += [("database", entry.name) for entry in policy.databases]
+    for layer in policy.layers:
+        how = "trusted" if layer.trusted else "tightens only"
+        rows.append(("from", f"{layer.name}   ({layer.layer}, {how}, sha256 {layer.sha256[:12]}…)"))
+    if not policy.layers:
+        rows.append(("from", "the defaults: there is no policy file"))
+    return rows
+
+
+def _json(policy: Policy) -> dict[str, shapes.Json]:
+    return {
+        "thresholds": {"block": policy.thresholds.block, "ask": policy.thresholds.ask},
+        "reversible": policy.reversible,
+        "run": {"on_failure": policy.run_on_failure},
+        "allow": [{"text": entry.text, "layer": entry.layer, "line": entry.line} for entry in policy.allow],
+        "rules": [
+            {"rule": entry.rule, "decision": entry.decision, "layer": entry.layer, "line": entry.line}
+            for entry in policy.rule_decisions
+        ],
+        "own_rules": [custom.name for custom in policy.rules],
+        "protected": list(policy.protected),
+        "gates": [{"action": gate.action, "decision": gate.decision} for gate in policy.gates],
+        "databases": [entry.name for entry in policy.databases],
+        "retention": {
+            "keep_auto": policy.retention.keep_auto,
+            "older_than_days": policy.retention.older_than_days,
+        },
+        "layers": [
+            {"name": layer.name, "layer": layer.layer, "sha256": layer.sha256, "trusted": layer.trusted}
+            for layer in policy.layers
+        ],
+        "ignored": [_ignored(entry) for entry in policy.ignored],
+        "sha256": policy.sha256,
+    }
+
+
+def _ignored(entry: tuple[str, str, int]) -> dict[str, shapes.Json]:
+    key, value, line = entry
+    return {"key": key, "value": value, "line": line}

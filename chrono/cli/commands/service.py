@@ -1,0 +1,50 @@
+"""Owns `chrono service`. Finding and ending the process is left to `guard.resident`."""
+
+from __future__ import annotations
+
+import typer
+
+from chrono.cli.options import Json, screen_of
+from chrono.cli.text import Styled, count
+from chrono.errors import Denied
+
+
+def run_status(ctx: typer.Context, json: Json = False) -> None:
+    """Look at the service.
+
+    The service only makes the hook faster. Without it each hook call judges by itself, with the same answer.
+    """
+    from chrono.guard.resident import running
+
+    screen = screen_of(ctx)
+    found = running(screen.environ)
+    if json:
+        screen.value({"running": [{"pid": one.pid, "build": one.build, "own": one.own} for one in found]})
+        return
+    if not found:
+        screen.line("not running: the next hook call judges by itself and starts it")
+    for one in found:
+        whose = "" if one.own else "   (of another version or installation)"
+        screen.line(Styled("running", "green"), f"  pid {one.pid}{whose}")
+
+
+def run_stop(ctx: typer.Context, json: Json = False) -> None:
+    """Stop the service.
+
+    The next hook call judges by itself and starts it anew.
+    """
+    from chrono.guard.resident import stop
+
+    screen = screen_of(ctx)
+    if screen.agent:
+        raise Denied(
+            f"an agent cannot stop the service ({screen.agent} is set)",
+            "a person runs this in a terminal of their own",
+        )
+    stopped = stop(screen.environ)
+    if json:
+        screen.value({"stopped": [one.pid for one in stopped]})
+    elif stopped:
+        screen.line(f"stopped {count(len(stopped), 'process', 'processes')}")
+    else:
+        screen.line("it was not running")

@@ -1,0 +1,68 @@
+"""Owns `chrono uninstall`: every recorded hook goes first, then, if that is wanted, what chrono keeps.
+
+Taking out hooks is left to `guard.install`. The program itself is removed by whoever installed it (pip, uv, pipx).
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from typing import Annotated
+
+import typer
+
+from chrono.cli.options import Json, screen_of
+from chrono.cli.place import here
+from chrono.cli.text import Styled
+from chrono.errors import Denied
+
+
+def run(
+    ctx: typer.Context,
+    purge: Annotated[
+        bool, typer.Option("--purge", help="Also delete this project's .chrono: all its savepoints and its audit log.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    json: Json = False,
+) -> int:
+    """Remove the hooks.
+
+    Takes chrono's hook out of every settings file it was written into, and stops the service. Savepoints, log, keys
+    and witness stay unless --purge says otherwise; keys and witness always do.
+    """
+    from chrono.guard.install import uninstall_everywhere
+    from chrono.guard.resident import stop
+    from chrono.layout import find_project
+    from chrono.workspace.actors import actor
+
+    screen = screen_of(ctx)
+    if screen.agent:
+        raise Denied(f"an agent cannot uninstall chrono ({screen.agent} is set)", "a person runs this")
+    layout = find_project(os.path.realpath(here())) if purge else None
+    if layout is not None and not yes:
+        if not screen.person:
+            raise Denied(f"--purge deletes {layout.dir}, and nobody is there to be asked", "add --yes")
+        if not screen.confirm(f"Delete {layout.dir} with all savepoints and the audit log?"):
+            screen.note("nothing was changed")
+            return 1
+    done = uninstall_everywhere(screen.environ, actor(screen.environ))
+    stopped = stop(screen.environ)
+    if layout is not None:
+        shutil.rmtree(layout.dir)
+    if json:
+        screen.value(
+            {
+                "hooks": [{"path": one.path, "changed": one.changed} for one in done],
+                "stopped": [one.pid for one in stopped],
+                "purged": layout.dir if layout is not None else None,
+            }
+        )
+        return 0
+    for one in done:
+        screen.line(Styled("removed", "green"), f"  the hook in {one.path}")
+    if not done:
+        screen.line("no hook was installed")
+    if layout is not None:
+        screen.line(Styled("deleted", "yellow"), f"  {layout.dir}")
+    screen.line("the program itself: pip uninstall chrono-toolkit")
+    return 0
