@@ -181,7 +181,7 @@ def encode(decision: Decision, call: Call | None) -> Reply:
     before_a_tool = call is None or call.event == "pre"
     if decision.decision == "allow":
         return Reply(b"", b"", 0)
-    reason = _plain(decision.reason or "chrono refused this call")
+    reason = _plain(decision.reason.strip() or "chrono refused this call")
     if decision.decision == "ask" and call is not None and call.event == "pre" and call.can_ask:
         return Reply(_permission("ask", reason), b"", 0)
     error = reason.encode("utf-8", "backslashreplace") + b"\n"

@@ -28,6 +28,19 @@ TRAILER_CHARS = 400
 COMPARED_BYTES = 1_000_000
 
 
+class Judged(NamedTuple):
+    """What was found out about a call: the scan, the verdict, what the client is told, under which policy.
+
+    `saved` is the savepoint before it, None where none was needed or can be taken.
+    """
+
+    scan: Scan
+    verdict: Verdict
+    decision: str
+    policy_sha256: str
+    saved: Saved | None
+
+
 class _Said(NamedTuple):
     """A call's text, fit to be recorded."""
 
@@ -59,14 +72,13 @@ def savepoint(call: Call, caller: Caller, place: Place) -> Saved:
     )
 
 
-def record(
-    call: Call, caller: Caller, place: Place, scan: Scan, verdict: Verdict, decision: str, saved: Saved | None
-) -> None:
+def record(call: Call, caller: Caller, place: Place, judged: Judged) -> None:
     """One `command` or `file` record of the decision; it is on the disk when this returns. Raises as `AuditLog`."""
     said = _said(call)
+    verdict, saved = judged.verdict, judged.saved
     rules = tuple(dict.fromkeys(item.finding.rule for item in verdict.findings))
     more: list[tuple[str, Json]] = []
-    if decision != verdict.decision:
+    if judged.decision != verdict.decision:
         more.append(("verdict", verdict.decision))
     if saved is not None:
         more.append(("savepoint", saved.commit))
@@ -83,11 +95,11 @@ def record(
         cmd=said.text,
         cmd_c=said.commitment,
         cwd=call.cwd,
-        decision=decision,
+        decision=judged.decision,
         rules=rules,
         score=verdict.score,
-        policy_sha256=place.policy.sha256 or None,
-        files=scan.followed,
+        policy_sha256=judged.policy_sha256 or None,
+        files=judged.scan.followed,
         scan="full" if saved is not None else None,
         more=(*more, *_claims(call, caller)),
     )

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from chrono.guard.resources import Place, Resources
     from chrono.policy.model import Verdict
     from chrono.scan.finding import Scan
+    from chrono.scan.rule import Ruleset
+    from chrono.scan.world import World
 
 
 class Caller(NamedTuple):
@@ -68,24 +70,26 @@ def judge(call: Call, caller: Caller, resources: Resources) -> Decision:
     with resources.holding(call.cwd):
         place = resources.place(call.cwd, caller.environ)
         if call.event == "pre":
-            return _before(call, caller, place)
+            return _before(call, caller, place, resources)
         alarm = effects.after(call, caller, place)
         return Decision("allow") if alarm is None else Decision("block", alarm)
 
 
-def _before(call: Call, caller: Caller, place: Place) -> Decision:
+def _before(call: Call, caller: Caller, place: Place, resources: Resources) -> Decision:
     from chrono.guard import effects
     from chrono.policy.decide import decide, settle
 
-    scan = scan_of(call, place)
-    provisional = decide(scan, place.policy, project=place.root)
+    book = resources.rulebook(place)
+    scan = scan_of(call, book.rules, resources.world(place, caller.environ))
+    provisional = decide(scan, book.policy, project=place.root)
     cover = saved = None
     if told(provisional.if_covered, call) != "block" and _needs_savepoint(call, scan, caller) and place.own:
         saved = effects.savepoint(call, caller, place)
         cover = saved.cover
     verdict = settle(provisional, cover)
     decision = told(verdict, call)
-    effects.record(call, caller, place, scan, verdict, decision, saved)
+    outcome = effects.Judged(scan, verdict, decision, book.policy.sha256, saved)
+    effects.record(call, caller, place, outcome)
     reason = "" if decision == "allow" else wording.verdict(verdict, decision, call)
     return Decision(decision, reason, saved.commit if saved is not None else None)
 
@@ -101,14 +105,14 @@ def _needs_savepoint(call: Call, scan: Scan, caller: Caller) -> bool:
     return call.changes and not scan.read_only
 
 
-def scan_of(call: Call, place: Place) -> Scan:
+def scan_of(call: Call, rules: Ruleset, world: World) -> Scan:
     """What the call would do. A tool that nobody can look into is an empty scan that is not read-only."""
     from chrono.scan.finding import Scan
     from chrono.scan.scanner import scan, scan_edit
 
-    scans = [scan(text, place.rules, place.world, shell=call.shell) for text in _texts(call)]
+    scans = [scan(text, rules, world, shell=call.shell) for text in _texts(call)]
     if call.paths and call.kind in ("write", "edit", "mcp"):
-        scans.append(scan_edit(call.paths, place.rules, place.world))
+        scans.append(scan_edit(call.paths, rules, world))
     if not scans:
         return Scan("", (), (), (), not call.changes)
     if len(scans) == 1:

@@ -257,8 +257,8 @@ def _record(ev: str, where: _Where, by: Actor, environ: Mapping[str, str]) -> No
             ("scope", where.scope),
             ("path", where.path),
         )
-        log = resources.log(where.project if where.scope == "project" else os.sep, environ)
-        log.append(Entry(ev, by, Act(more=more)), timeout_s=WAIT_S)
+        place = resources.place(where.project if where.scope == "project" else os.sep, environ)
+        place.log.append(Entry(ev, by, Act(more=more)), timeout_s=WAIT_S)
     finally:
         resources.close()
 

@@ -32,16 +32,32 @@ RACY_NS = 100_000_000
 
 
 class Place(NamedTuple):
-    """Where a call happens. `own`: this home's project, so `ws` can save and record; else the machine log records."""
+    """Where a call happens, and which log records it.
 
-    root: str | None
-    own: bool
+    `cwd` is resolved, `root` the project around it. `own`: this home's project, so `ws` can save; else the machine log
+    records.
+    """
+
+    cwd: str
+    layout: ProjectLayout | None
     ws: Workspace | None
     home: HomeLayout
+    log: AuditLog
+
+    @property
+    def root(self) -> str | None:
+        return self.layout.root if self.layout is not None else None
+
+    @property
+    def own(self) -> bool:
+        return self.ws is not None
+
+
+class Rulebook(NamedTuple):
+    """What holds at a place: its policy, and the compiled rules with the policy's own among them."""
+
     policy: Policy
     rules: Ruleset
-    world: MachineWorld
-    log: AuditLog
 
 
 class Resources:
@@ -71,29 +87,28 @@ class Resources:
             return self._locks.setdefault(layout.root if layout is not None else "", Lock())
 
     def place(self, cwd: str, environ: Mapping[str, str]) -> Place:
-        """Where a call in folder `cwd` happens. Raises PolicyError, Denied, AuditUnverifiable, KeyRefused, OSError."""
-        from chrono.workspace.config import ruleset_for
-        from chrono.workspace.machine_world import MachineWorld
-
+        """Where a call in folder `cwd` happens. Raises Denied, AuditUnverifiable, KeyRefused, OSError."""
         home = home_layout(environ)
         ensure_home(home)
         real = os.path.realpath(cwd)
         layout = find_project(real)
         ws = self._own(layout, home, environ)
-        policy = self._policy(layout, home)
-        root = layout.root if layout is not None else None
-        world = MachineWorld(
-            real, environ, project=root, chrono_home=os.path.realpath(home.root), user_home=user_home(environ)
-        )
         log = ws.log if ws is not None else self._machine_log(home, environ)
-        return Place(root, ws is not None, ws, home, policy, ruleset_for(policy, home), world, log)
+        return Place(real, layout, ws, home, log)
 
-    def log(self, cwd: str, environ: Mapping[str, str]) -> AuditLog:
-        """The log that records what happens in folder `cwd`. Raises Denied, AuditUnverifiable, KeyRefused, OSError."""
-        home = home_layout(environ)
-        ensure_home(home)
-        ws = self._own(find_project(os.path.realpath(cwd)), home, environ)
-        return ws.log if ws is not None else self._machine_log(home, environ)
+    def rulebook(self, place: Place) -> Rulebook:
+        """What holds there now. Raises PolicyError, PluginError."""
+        from chrono.workspace.config import ruleset_for
+
+        policy = self._policy(place.layout, place.home)
+        return Rulebook(policy, ruleset_for(policy, place.home))
+
+    def world(self, place: Place, environ: Mapping[str, str]) -> MachineWorld:
+        """The machine as one scan sees it, with the environment of the agent's call."""
+        from chrono.workspace.machine_world import MachineWorld
+
+        home = os.path.realpath(place.home.root)
+        return MachineWorld(place.cwd, environ, project=place.root, chrono_home=home, user_home=user_home(environ))
 
     def _own(self, layout: ProjectLayout | None, home: HomeLayout, environ: Mapping[str, str]) -> Workspace | None:
         """The project where it is this home's own, None where it is a stranger's or there is none."""
