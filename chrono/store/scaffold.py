@@ -54,9 +54,8 @@ def create(layout: ProjectLayout, disk: Disk) -> None:
             disk.mkdir(os.path.join(temp, name), 0o700)
         _write(os.path.join(temp, b"config"), _CONFIG, disk)
         _write(os.path.join(temp, b"HEAD"), b"ref: refs/heads/main\n", disk)
-        format_file = os.fsencode(layout.format)
-        if not os.path.lexists(format_file):
-            _write(format_file, b"%d\n" % FORMAT_VERSION, disk)
+        _write(temp + b".format", b"%d\n" % FORMAT_VERSION, disk)
+        disk.rename(temp + b".format", os.fsencode(layout.format))
         for name in reversed(_FOLDERS):
             disk.fsync_folder(os.path.join(temp, name))
         disk.fsync_folder(temp)

@@ -1,0 +1,373 @@
+"""Claims about a restore: the work tree becomes the savepoint, and nothing else is touched."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from chrono.errors import Conflict, NoSuchSavepoint, StoreError, UsageError
+from chrono.ids import CommitId, OpId, TreeId
+from chrono.store import tree
+from chrono.store.disk import Disk
+from chrono.store.objects import NewObjects
+from chrono.store.snapshot import Content
+
+from .conftest import Project
+
+OP = OpId("f" * 32)
+
+
+def test_what_came_since_goes_and_what_went_comes_back(project: Project) -> None:
+    project.write("a", "one")
+    project.write("dir/b", "two")
+    target = project.save()
+    before = project.state()
+    project.write("a", "changed")
+    os.unlink(project.path("dir/b"))
+    os.rmdir(project.path("dir"))
+    project.write("new/deep/c", "three")
+    done = project.restore(target)
+    assert project.state() == before
+    assert (done.written, done.deleted, done.left) == (2, 1, ())
+
+
+@pytest.mark.parametrize("before", ["file", "folder", "link", "executable", "empty folder"])
+@pytest.mark.parametrize("after", ["file", "folder", "link", "executable", "empty folder", "nothing"])
+def test_every_kind_of_entry_becomes_every_other(project: Project, before: str, after: str) -> None:
+    def make(kind: str) -> None:
+        path = project.path("it")
+        if kind == "file":
+            project.write("it", "a file")
+        elif kind == "folder":
+            project.write("it/deep/x", "in a folder", 0o600)
+        elif kind == "link":
+            os.symlink("elsewhere", path)
+        elif kind == "executable":
+            project.write("it", "#!", 0o755)
+        elif kind == "empty folder":
+            os.mkdir(path, 0o700)
+
+    project.write("other", "stays")
+    make(before)
+    target = project.save()
+    wanted = project.state()
+    path = project.path("it")
+    shutil.rmtree(path) if os.path.isdir(path) and not os.path.islink(path) else os.unlink(path)
+    make(after)
+    present = project.state()
+    undo = project.save("rescue")
+    project.restore(target)
+    assert project.state() == wanted
+    project.restore(undo)
+    assert project.state() == present
+
+
+def test_private_modes_and_read_only_folders_come_back(project: Project) -> None:
+    project.write("ro/f", "x", 0o400)
+    project.write("secret", "x", 0o600)
+    project.write("sticky", "x", 0o2755)
+    os.chmod(project.path("ro"), 0o555)
+    target = project.save()
+    before = project.state()
+    os.chmod(project.path("ro"), 0o755)
+    project.write("ro/g", "y")
+    project.write("ro/f2", "y")
+    for name in ["secret", "sticky"]:
+        os.chmod(project.path(name), 0o644)
+    os.unlink(project.path("ro/f"))
+    os.chmod(project.path("ro"), 0o555)
+    project.restore(target)
+    assert project.state() == before
+
+
+def test_a_part_is_restored_alone(project: Project) -> None:
+    for name in ["a/1", "a/2", "b/1", "c"]:
+        project.write(name, "old")
+    target = project.save()
+    for name in ["a/1", "a/2", "b/1", "c"]:
+        project.write(name, "new")
+    project.restore(target, "a", "./c")
+    assert [project.read(name) for name in ["a/1", "a/2", "b/1", "c"]] == [b"old", b"old", b"new", b"old"]
+    shutil.rmtree(project.path("a"))
+    project.write("a", "a file is in the way")
+    project.restore(target, "a/2")
+    assert (os.listdir(project.path("a")), project.read("a/2")) == (["2"], b"old")
+    for bad in ["../x", "/etc/passwd", "a/../../x"]:
+        with pytest.raises(UsageError):
+            project.store.plan_restore(target, target, (bad,))
+
+
+def test_what_no_savepoint_holds_is_never_touched(project: Project) -> None:
+    project.write("src/a", "x")
+    target = project.save()
+    shutil.rmtree(project.path("src"))
+    project.write(".chronoignore", "private*\nsrc/kept\n")
+    project.write("private", "mine")
+    project.write("dir/private2", "mine")
+    project.write("dir/node_modules/x", "mine")
+    project.write("dir/captured", "goes")
+    project.write("src/kept", "mine")
+    project.write(".git/config", "mine")
+    project.write("chrono-policy.yaml", "mine")
+    done = project.restore(target)
+    for name in ["private", "dir/private2", "dir/node_modules/x", "src/kept", ".git/config", "chrono-policy.yaml"]:
+        assert project.read(name) == b"mine"
+    assert not os.path.exists(project.path("dir/captured"))
+    assert project.read("src/a") == b"x"
+    assert [left.path for left in done.left] == ["dir"]
+
+
+def test_an_ignored_file_in_the_way_is_left_and_said(project: Project) -> None:
+    project.write("data", "captured once")
+    project.write("folder/x", "captured once")
+    target = project.save()
+    project.write("data", "never captured")
+    project.write("folder/x", "never captured")
+    project.write(".chronoignore", "data\nfolder\n")
+    done = project.restore(target)
+    assert project.read("data") == project.read("folder/x") == b"never captured"
+    assert sorted(left.path for left in done.left) == ["data", "folder/x"]
+
+
+def test_a_folder_with_uncaptured_files_does_not_become_a_file(project: Project) -> None:
+    project.write("it", "a file")
+    target = project.save()
+    os.unlink(project.path("it"))
+    project.write("it/captured", "x")
+    project.write("it/.git/HEAD", "mine")
+    done = project.restore(target)
+    assert project.read("it/.git/HEAD") == b"mine"
+    assert [left.path for left in done.left] == ["it"]
+
+
+def test_a_file_that_could_not_be_captured_now_is_left_alone(project: Project) -> None:
+    project.write("pipe", "content")
+    target = project.save()
+    project.write("pipe", "newer")
+    project.save()
+    os.unlink(project.path("pipe"))
+    os.mkfifo(project.path("pipe"))
+    done = project.restore(target)
+    assert stat.S_ISFIFO(os.lstat(project.path("pipe")).st_mode)
+    assert [left.path for left in done.left] == ["pipe"]
+
+
+def test_links_planted_after_the_plan_lead_nowhere(project: Project, tmp_path: Path) -> None:
+    """The folder becomes a link between the last check and the first change."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "a").write_text("not yours")
+    (outside / "b").write_text("not yours")
+    project.write("dir/a", "one")
+    project.write("dir/b", "one")
+    target = project.save()
+    project.write("dir/a", "two")
+    os.unlink(project.path("dir/b"))
+    project.write("dir/c", "two")
+    pre = project.save("rescue")
+
+    class Swapping(Disk):
+        armed = False
+
+        def syncfs(self, fd: int) -> None:
+            super().syncfs(fd)
+            if not Swapping.armed:
+                Swapping.armed = True
+                os.rename(project.path("dir"), project.path("moved"))
+                os.symlink(outside, project.path("dir"))
+
+    store = project.reopen(Swapping())
+    with store.lock(5):
+        plan = store.plan_restore(pre, target)
+        journal = store.begin(plan, OP)
+        with pytest.raises(StoreError, match="half-way"):
+            store.apply(plan, journal)
+    assert sorted(os.listdir(outside)) == ["a", "b"]
+    assert (outside / "a").read_text() == (outside / "b").read_text() == "not yours"
+    store = project.reopen()
+    pending = store.pending()
+    assert pending == journal
+    crash = project.save("rescue")
+    with store.lock(5):
+        plan = store.plan_restore(crash, pending.target, pending.paths)
+        store.apply(plan, pending)
+        store.finish(pending)
+    assert project.read("dir/a") == project.read("dir/b") == b"one"
+    assert (outside / "a").read_text() == "not yours"
+
+
+def test_a_link_where_a_folder_belongs_is_replaced_not_followed(project: Project, tmp_path: Path) -> None:
+    outside = tmp_path / "home"
+    outside.mkdir()
+    (outside / "keys").write_text("precious")
+    project.write("dir/keys", "harmless")
+    target = project.save()
+    shutil.rmtree(project.path("dir"))
+    os.symlink(outside, project.path("dir"))
+    project.restore(target)
+    assert project.read("dir/keys") == b"harmless"
+    assert not os.path.islink(project.path("dir"))
+    assert (outside / "keys").read_text() == "precious"
+
+
+def test_a_change_after_the_rescue_stops_the_restore_before_it_begins(project: Project) -> None:
+    project.write("a", "one")
+    target = project.save()
+    project.write("a", "two")
+    project.write("b", "two")
+    pre = project.save("rescue")
+    with project.store.lock(5):
+        plan = project.store.plan_restore(pre, target)
+        project.write("a", "tri")
+        with pytest.raises(Conflict, match="a changed"):
+            project.store.begin(plan, OP)
+        assert project.store.pending() is None
+    assert project.read("a") == b"tri"
+
+
+def test_a_file_that_appeared_where_one_would_be_written_stops_the_restore(project: Project) -> None:
+    project.write("a", "one")
+    target = project.save()
+    os.unlink(project.path("a"))
+    pre = project.save("rescue")
+    with project.store.lock(5):
+        plan = project.store.plan_restore(pre, target)
+        project.write("a", "just now")
+        with pytest.raises(Conflict):
+            project.store.begin(plan, OP)
+    assert project.read("a") == b"just now"
+
+
+def forged(project: Project, *entries: tuple[bytes, int, bytes]) -> CommitId:
+    """A commit whose tree holds what no capture makes; `entries` are (name, mode, content)."""
+    store = project.store
+    with store.lock(5):
+        sink = NewObjects(store._objects)
+        rows = [(name, mode, sink.put(b"blob", data) if mode != tree.FOLDER else data) for name, mode, data in entries]
+        oid = sink.put(b"tree", tree.build(rows))
+        sink.flush()
+        return store.write_commit(
+            Content(TreeId(oid.hex()), None), parents=(), message="forged", trailers=(("Chrono-Kind", "auto"),), at_ns=1, author="x"
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [b"..", b".git", b".GIT", b".chrono", b"chrono-policy.yaml", b".", b""])
+def test_a_forged_tree_reaches_nothing_that_is_not_ours(project: Project, tmp_path: Path, name: bytes) -> None:
+    project.write("a", "x")
+    project.write(".git/config", "mine")
+    with project.store.lock(5):
+        sink = NewObjects(project.store._objects)
+        inner = sink.put(b"tree", tree.build([(b"config", tree.FILE, sink.put(b"blob", b"evil"))]))
+        sink.flush()
+    around = sorted(os.listdir(tmp_path))
+    project.restore(forged(project, (name, tree.FOLDER, inner), (b"good", tree.FILE, b"fine")))
+    assert project.read(".git/config") == b"mine"
+    assert project.read("good") == b"fine"
+    assert sorted(os.listdir(tmp_path)) == around
+    assert not os.path.exists(project.path(".chrono/config"))
+    project.restore(forged(project, (name, tree.FILE, b"evil"), (b"x", tree.FILE, b"y")))
+    assert sorted(os.listdir(project.root)) == [".chrono", ".git", "x"]
+
+
+def test_the_stage_names_no_way_out(project: Project) -> None:
+    """An entry name with a slash, as only a forged tree object has it."""
+    project.write("a", "x")
+    target = forged(project, (b"../../out", tree.FILE, b"evil"), (b"ok", tree.FILE, b"fine"))
+    project.restore(target)
+    assert sorted(os.listdir(project.root)) == [".chrono", "ok"]
+
+
+def test_a_missing_object_stops_the_restore_before_anything_changes(project: Project) -> None:
+    project.write("a", "one")
+    target = project.save()
+    project.write("a", "two")
+    project.write("b", "two")
+    pre = project.save("rescue")
+    before = project.state()
+    oid = project.store.changes(target, pre)[0].old
+    assert oid is not None
+    os.unlink(project.store._objects.path(bytes.fromhex(oid.oid)))
+    with project.store.lock(5):
+        plan = project.store.plan_restore(pre, target)
+        journal = project.store.begin(plan, OP)
+        with pytest.raises(StoreError, match="prepared"):
+            project.store.apply(plan, journal)
+        assert project.store.pending() is None
+    assert project.state() == before
+
+
+def test_a_plan_of_another_restore_is_refused(project: Project) -> None:
+    project.write("a", "one")
+    first = project.save()
+    project.write("a", "two")
+    second = project.save()
+    with project.store.lock(5):
+        plan = project.store.plan_restore(second, first)
+        journal = project.store.begin(plan, OP)
+        with pytest.raises(StoreError, match="under way"):
+            project.store.begin(plan, OP)
+        with pytest.raises(StoreError, match="not of the restore"):
+            project.store.apply(plan, journal._replace(op=OpId("e" * 32)))
+        project.store.finish(journal)
+    with pytest.raises(NoSuchSavepoint):
+        project.store.plan_restore(second, CommitId("0" * 40))
+
+
+@pytest.mark.parametrize("data", [b"", b"{}", b"nonsense", b'{"version":1,"op":"x","pre":"y","target":"z","paths":[]}'])
+def test_a_damaged_journal_is_an_error_not_a_restore(project: Project, data: bytes) -> None:
+    Path(project.layout.journal).write_bytes(data)
+    with pytest.raises(StoreError, match="damaged"):
+        project.store.pending()
+
+
+def test_a_folder_on_another_file_system_is_restored(project: Project, tmp_path: Path) -> None:
+    os.mkdir(project.path("mounted"))
+    done = subprocess.run(["mount", "-t", "tmpfs", "none", project.path("mounted")], capture_output=True)
+    if done.returncode != 0:
+        pytest.skip("cannot mount a tmpfs here")
+    try:
+        project.write("mounted/a", "one", 0o400)
+        os.symlink("x", project.path("mounted/link"))
+        target = project.save()
+        before = project.state()
+        os.unlink(project.path("mounted/link"))
+        os.unlink(project.path("mounted/a"))
+        project.write("mounted/a", "two")
+        project.restore(target)
+        assert project.state() == before
+    finally:
+        subprocess.run(["umount", project.path("mounted")], check=True)
+
+
+def test_open_files_keep_the_old_inode(project: Project) -> None:
+    project.write("a", "one")
+    target = project.save()
+    project.write("a", "two")
+    with open(project.path("a"), "rb") as reader:
+        project.restore(target)
+        assert reader.read() == b"two"
+    assert project.read("a") == b"one"
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_random_states_are_restored_in_any_order(project: Project, seed: int) -> None:
+    from tests.property.test_store_differential import Tree
+
+    changing = Tree(os.fsencode(str(project.root)), seed)
+    states: list[tuple[CommitId, dict[str, tuple[int, bytes]]]] = []
+    for _ in range(12):
+        for _ in range(8):
+            changing.step()
+        for folder in changing.folders()[1:]:
+            if changing.random.random() < 0.2:
+                os.chmod(folder, changing.random.choice([0o700, 0o755, 0o555, 0o775]))
+        states.append((project.save(), project.state()))
+        commit, wanted = changing.random.choice(states)
+        done = project.restore(commit)
+        assert done.left == ()
+        assert project.state() == wanted
