@@ -1,0 +1,58 @@
+"""Claims about `chrono audit`: what is shown, and the exit codes of the verdict."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+
+def test_the_records_are_listed_oldest_first(project: Path, chrono: Any) -> None:
+    assert [row.split()[3] for row in chrono("audit").out.splitlines()] == ["genesis", "savepoint"]
+    assert [record["ev"] for record in chrono("audit", "--json").json["records"]] == ["genesis", "savepoint"]
+
+
+def test_an_intact_log_is_0(project: Path, chrono: Any) -> None:
+    ran = chrono("audit", "--verify")
+    assert ran.code == 0 and ran.out.startswith("OK")
+    assert chrono("audit", "--verify", "--full", "--json").json["exit_code"] == 0
+
+
+def test_a_changed_record_is_20_and_named(project: Path, chrono: Any) -> None:
+    log = project / ".chrono/audit.jsonl"
+    log.write_bytes(log.read_bytes().replace(b'"savepoint"', b'"scan"'))
+    ran = chrono("audit", "--verify")
+    assert ran.code == 20 and "record 1" in ran.out
+    assert chrono("audit", "--verify", "--json").json["findings"]
+
+
+def test_keys_shows_ids_and_never_a_key(project: Path, chrono: Any) -> None:
+    value = chrono("audit", "--keys", "--json").json
+    assert value["signing"] == value["pinned"] and len(value["signing"]) == 32
+    pem = (Path(value["store"]) / "audit.pem").read_text().splitlines()[1]
+    assert pem not in chrono("audit", "--keys").out and pem not in chrono("audit", "--keys", "--json").out
+
+
+def test_no_alarm_means_nothing_to_reset(project: Path, chrono: Any) -> None:
+    ran = chrono("audit", "--reset-witness")
+    assert ran.code == 0 and "no alarm" in ran.out
+
+
+def test_a_truncated_log_alarms_until_a_person_resets_it(project: Path, chrono: Any) -> None:
+    log = project / ".chrono/audit.jsonl"
+    (project / "a.txt").write_text("two\n")
+    chrono("snapshot", "-m", "second")
+    log.write_bytes(b"".join(log.read_bytes().splitlines(keepends=True)[:-1]))
+    assert chrono("audit", "--verify").code == 20
+    (project / "a.txt").write_text("three\n")
+    chrono("snapshot", "-m", "third")
+    assert chrono("audit", "--verify").code == 20
+    assert chrono("audit", "--reset-witness", CLAUDECODE="1").code == 4
+    ran = chrono("audit", "--reset-witness", "--reason", "restored from a backup")
+    assert ran.code == 0 and "recorded" in ran.out
+    assert chrono("audit", "--verify").code == 22
+    assert chrono("audit", "--verify", "--strict").code == 20
+
+
+def test_options_that_exclude_each_other_are_wrong_usage(project: Path, chrono: Any) -> None:
+    for args in (("--verify", "--keys"), ("--full",), ("--reason", "x")):
+        assert chrono("audit", *args).code == 2
