@@ -69,17 +69,22 @@ class Objects:
         return os.path.join(self.folder, digits[:2].encode(), digits[2:].encode())
 
     def read(self, oid: bytes) -> tuple[bytes, bytes]:
-        """(kind, data). Raises KeyError where there is none, StoreError where it is damaged."""
-        loose = self._read_loose(oid)
-        if loose is not None:
-            return loose
+        """(kind, data). Raises KeyError where there is none, StoreError where its content has another id."""
+        found = self._read_loose(oid) or self._read_packed(oid)
+        if found is None:
+            return self._read_with_libgit2(oid)
+        if object_id(*found) != oid:
+            raise StoreError(f"object {oid.hex()} is damaged: its content has another id")
+        return found
+
+    def _read_packed(self, oid: bytes) -> tuple[bytes, bytes] | None:
         for index in self._indexes():
             offset = index.offset(oid)
             if offset is not None:
                 found = index.read(offset)
                 if found is not None:
                     return found[0], found[2]
-        return self._read_with_libgit2(oid)
+        return None
 
     def read_as(self, oid: bytes, kind: bytes) -> bytes:
         """The data of an object that must be a `kind`. Raises StoreError also where it is missing."""
@@ -135,7 +140,7 @@ class Objects:
                 part = _decompress(inflater, chunk, oid)
                 sent += len(part)
                 yield part
-            if sent != size:
+            if sent != size or not inflater.eof:
                 raise StoreError(f"object {oid.hex()} is damaged: its size differs")
         finally:
             os.close(fd)
@@ -172,7 +177,7 @@ class Objects:
         finally:
             os.close(fd)
         data = b"".join(parts)
-        if len(data) != size:
+        if len(data) != size or not inflater.eof:
             raise StoreError(f"object {oid.hex()} is damaged: its size differs")
         return kind, data
 

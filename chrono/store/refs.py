@@ -243,6 +243,6 @@ def _oid(name: str, data: bytes) -> str:
     return text.decode("ascii")
 
 
-def _order(name: str) -> tuple[str, int, str]:
-    folder, _, last = name.rpartition("/")
-    return (folder, int(last), "") if last.isdecimal() and last.isascii() else (folder, -1, last)
+def _order(name: str) -> list[tuple[int, str]]:
+    """Part by part; numbers by value and before names."""
+    return [(int(part), "") if part.isdecimal() and part.isascii() else (1 << 63, part) for part in name.split("/")]

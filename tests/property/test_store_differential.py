@@ -1,4 +1,5 @@
 """Random work trees, captured with the stat cache, must give the very tree that git gives with `add -A -f`."""
+# ruff: noqa: PTH211 - links are made from bytes and relative names
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
 """Claims about crashes: the process ends before any one change to the disk, and what is left is whole."""
+# ruff: noqa: PTH211 - links are made from bytes and relative names
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
 """Claims about a restore: the work tree becomes the savepoint, and nothing else is touched."""
+# ruff: noqa: PTH211 - links are made from bytes and relative names
 
 from __future__ import annotations
 
