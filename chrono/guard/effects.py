@@ -17,7 +17,7 @@ from chrono.workspace.savepoints import HOOK_WAIT_S
 if TYPE_CHECKING:
     from chrono.agents.protocol import Call
     from chrono.canonical import Json
-    from chrono.guard.engine import Caller
+    from chrono.guard.caller import Caller
     from chrono.guard.resources import Place
     from chrono.policy.model import Verdict
     from chrono.scan.finding import Scan

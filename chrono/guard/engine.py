@@ -6,32 +6,20 @@ blocked. What is written on the way is left to `effects`, sentences to `wording`
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+import os
+from typing import TYPE_CHECKING
 
 from chrono.agents.protocol import Call, Decision, Reply
 from chrono.guard import wording
 
 if TYPE_CHECKING:
     from chrono.agents.protocol import AgentAdapter
+    from chrono.guard.caller import Caller
     from chrono.guard.resources import Place, Resources
     from chrono.policy.model import Verdict
     from chrono.scan.finding import Scan
     from chrono.scan.rule import Ruleset
     from chrono.scan.world import World
-
-
-class Caller(NamedTuple):
-    """Who asks: the environment of the agent's call (never stored), the hook's process, the client's program.
-
-    `deadline_s` on the monotonic clock: what takes longer is blocked by whoever waits for the answer.
-    """
-
-    environ: Mapping[str, str]
-    pid: int
-    ppid: int | None
-    exe: str | None
-    deadline_s: float
 
 
 def answer(adapter_name: str, payload: bytes, caller: Caller, resources: Resources) -> Reply:
@@ -81,7 +69,7 @@ def _before(call: Call, caller: Caller, place: Place, resources: Resources) -> D
 
     book = resources.rulebook(place)
     scan = scan_of(call, book.rules, resources.world(place, caller.environ))
-    provisional = decide(scan, book.policy, project=place.root)
+    provisional = decide(scan, book.policy, project=place.root, writes=_written(call))
     cover = saved = None
     if told(provisional.if_covered, call) != "block" and _needs_savepoint(call, scan, caller) and place.own:
         saved = effects.savepoint(call, caller, place)
@@ -92,6 +80,13 @@ def _before(call: Call, caller: Caller, place: Place, resources: Resources) -> D
     effects.record(call, caller, place, outcome)
     reason = "" if decision == "allow" else wording.verdict(verdict, decision, call)
     return Decision(decision, reason, saved.commit if saved is not None else None)
+
+
+def _written(call: Call) -> tuple[str, ...]:
+    """The files that an editing tool itself changes, absolute."""
+    if call.kind not in ("write", "edit", "mcp"):
+        return ()
+    return tuple(os.path.normpath(os.path.join(call.cwd, path)) for path in call.paths)
 
 
 def told(verdict: Verdict, call: Call) -> str:
@@ -111,8 +106,9 @@ def scan_of(call: Call, rules: Ruleset, world: World) -> Scan:
     from chrono.scan.scanner import scan, scan_edit
 
     scans = [scan(text, rules, world, shell=call.shell) for text in _texts(call)]
-    if call.paths and call.kind in ("write", "edit", "mcp"):
-        scans.append(scan_edit(call.paths, rules, world))
+    written = _written(call)
+    if written:
+        scans.append(scan_edit(written, rules, world))
     if not scans:
         return Scan("", (), (), (), not call.changes)
     if len(scans) == 1:

@@ -8,7 +8,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from chrono.guard.engine import Caller, answer
+from chrono.guard.caller import Caller
+from chrono.guard.engine import answer
 from chrono.guard.resources import Resources
 
 if TYPE_CHECKING:

@@ -23,7 +23,8 @@ from chrono.agents.protocol import Decision
 from chrono.errors import Locked
 from chrono.files import atomic_write, file_lock
 from chrono.guard import wire, wording
-from chrono.guard.engine import Caller, answer
+from chrono.guard.caller import Caller
+from chrono.guard.engine import answer
 from chrono.guard.local import executable
 from chrono.guard.resources import Resources
 from chrono.layout import HomeLayout
