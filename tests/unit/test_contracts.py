@@ -77,6 +77,16 @@ def test_a_planted_cycle_is_caught(house: Path) -> None:
     assert lint_imports(house, "acyclic").returncode == 1
 
 
+@pytest.fixture
+def plot(tmp_path: Path) -> Path:
+    """One room and nothing else: enough for the rules that look at one file."""
+    (tmp_path / "chrono/store").mkdir(parents=True)
+    (tmp_path / "chrono/store/__init__.py").write_text('"""Planted."""\n')
+    (tmp_path / "tests/unit").mkdir(parents=True)
+    (tmp_path / "rules").mkdir()
+    return tmp_path
+
+
 @pytest.fixture(scope="module")
 def layout() -> ModuleType:
     spec = importlib.util.spec_from_file_location("check_layout", ROOT / "scripts/check_layout.py")
@@ -100,18 +110,18 @@ def layout() -> ModuleType:
         ("store/__init__.py", "X = 1", "door sign"),
     ],
 )
-def test_a_broken_house_rule_is_caught(house: Path, layout: ModuleType, module: str, line: str, words: str) -> None:
-    before = list(layout.problems(house))
-    plant(house, module, line)
-    new = [problem for problem in layout.problems(house) if problem not in before]
+def test_a_broken_house_rule_is_caught(plot: Path, layout: ModuleType, module: str, line: str, words: str) -> None:
+    assert list(layout.problems(plot)) == []
+    plant(plot, module, line)
+    new = list(layout.problems(plot))
     assert any(problem.startswith(f"chrono/{module}:") and words in problem for problem in new), new
 
 
-def test_a_file_that_does_not_say_what_it_owns_is_caught(house: Path, layout: ModuleType) -> None:
-    (house / "chrono/store/silent.py").write_text("X = 1\n")
-    assert any("silent.py:1" in problem for problem in layout.problems(house))
+def test_a_file_that_does_not_say_what_it_owns_is_caught(plot: Path, layout: ModuleType) -> None:
+    (plot / "chrono/store/silent.py").write_text("X = 1\n")
+    assert any("silent.py:1" in problem for problem in layout.problems(plot))
 
 
-def test_code_among_the_rules_is_caught(house: Path, layout: ModuleType) -> None:
-    (house / "rules/evil.py").write_text('"""Planted."""\n')
-    assert any("rule packs are data" in problem for problem in layout.problems(house))
+def test_code_among_the_rules_is_caught(plot: Path, layout: ModuleType) -> None:
+    (plot / "rules/evil.py").write_text('"""Planted."""\n')
+    assert any("rule packs are data" in problem for problem in layout.problems(plot))
