@@ -96,6 +96,8 @@ class Chain:
 
     def _line(self, line: Line, closely: bool) -> None:
         n, data = self.count, line.data
+        if self._notes.full:
+            return
         if data is None:
             self._notes.fail(
                 "too-long", n, f"record {n} is too long: {line.length} bytes, {MAX_LINE_BYTES} is the most"

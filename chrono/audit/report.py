@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import NamedTuple, Protocol
 
 FAIL_LIMIT = 100
+"""Findings after which the lines are no longer read for more; nobody reads so many, and a hostile log has millions."""
 
 
 class AuditFinding(NamedTuple):
@@ -75,8 +76,12 @@ class Notebook:
         self.findings: list[AuditFinding] = []
         self.warnings: list[str] = []
 
+    @property
+    def full(self) -> bool:
+        return len(self.findings) >= FAIL_LIMIT
+
     def fail(self, code: str, record: int | None, text: str) -> None:
-        if len(self.findings) < FAIL_LIMIT:
+        if len(self.findings) < 2 * FAIL_LIMIT:
             self.findings.append(AuditFinding(code, record, text))
 
     def warn(self, text: str) -> None:
