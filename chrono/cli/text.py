@@ -80,9 +80,11 @@ def wrap(text: str, width: int | None, *, indent: int = 0, first: int = 0) -> li
     """
     if width is None:
         return [text]
+    body = text.lstrip(" ")
+    lead = " " * (len(text) - len(body))
     rows: list[str] = []
-    row, used = "", first
-    for word in text.split(" "):
+    row, used = "", first + len(lead)
+    for word in body.split(" "):
         size = columns(word)
         if row and used + 1 + size > width:
             rows.append(row)
@@ -90,7 +92,7 @@ def wrap(text: str, width: int | None, *, indent: int = 0, first: int = 0) -> li
         else:
             row, used = (f"{row} {word}", used + 1 + size) if row else (word, used + size)
     rows.append(row)
-    return rows
+    return [lead + rows[0], *rows[1:]]
 
 
 def one_line(text: str) -> str:

@@ -42,7 +42,7 @@ def run(ctx: typer.Context, json: Json = False) -> None:
             }
         )
         return
-    screen.line("project  ", Styled(ws.root, "bold"), f"  (branch {branch})")
+    screen.text("project  ", Styled(ws.root, "bold"), f" (branch {branch})", indent=9)
     if not standing.own:
         screen.warning(standing.why)
         screen.note(f"hint: {standing.hint}")
@@ -51,7 +51,7 @@ def run(ctx: typer.Context, json: Json = False) -> None:
     if last is None:
         screen.line("there is no savepoint yet; take one: chrono snapshot")
         return
-    screen.line("newest   ", savepoint_words(last, ws.clock.now_ns()))
+    screen.text("newest   ", savepoint_words(last, ws.clock.now_ns()), indent=9)
     if not changes:
         screen.line(Styled("nothing changed since", "green"))
     else:

@@ -53,6 +53,10 @@ def test_wrapped_lines_fit_and_lose_no_word(words: list[str], width: int) -> Non
     assert " ".join(rows).split() == words
 
 
+def test_wrapped_text_keeps_its_first_indent() -> None:
+    assert wrap("  one two three", 9, indent=4) == ["  one two", "    three"]
+
+
 def test_a_wide_character_takes_two_columns() -> None:
     assert columns("日本") == 4
     assert cut("日本語", 5) == "日本…"
