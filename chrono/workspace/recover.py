@@ -14,7 +14,8 @@ from chrono.audit.record import Act, Actor, Entry, read
 from chrono.canonical import Json, NotCanonical
 from chrono.errors import NoSuchSavepoint
 from chrono.ids import CommitId
-from chrono.workspace.savepoints import CLI_WAIT_S, save_locked
+from chrono.workspace.restoring import finish, note_restore, noted
+from chrono.workspace.ring import CLI_WAIT_S, save_locked
 
 if TYPE_CHECKING:
     from chrono.store.journal import Journal
@@ -136,8 +137,6 @@ def _anchor(line: bytes) -> LastAnchor | None:
 
 def _recover_restore(ws: Workspace, journal: Journal, by: Actor, timeout_s: float, abort: bool) -> CommitId:
     """Brings the work tree to the journal's target (`abort`: back to where it was); what lies there now is kept."""
-    from chrono.workspace.rollback import finish, note_restore, noted
-
     store = ws.store
     target = journal.pre if abort else journal.target
     crash = save_locked(ws, "crash", "as found after a crash", by, timeout_s=timeout_s).commit

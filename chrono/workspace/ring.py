@@ -1,0 +1,154 @@
+"""Owns the ring: a savepoint is a commit, an audit record and a ref, in an order that survives a crash at each step.
+
+Objects and refs are written by `store`, records by `audit`. Everything here runs under the store lock after a recovery:
+callers are `workspace.savepoints`, `workspace.restoring` and `workspace.recover`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+from chrono.ids import CommitId, OpId
+from chrono.policy.model import Cover, Excluded
+from chrono.workspace.history import branch_name, newest
+
+if TYPE_CHECKING:
+    from chrono.audit.record import Act, Actor
+    from chrono.store.snapshot import Capture, Content, Skip
+    from chrono.workspace.project import Workspace
+
+STEPS = ("objects", "commit", "record", "ref", "cache")
+"""The steps of the ring in order (specs: audit section 4); a crash test stops after each."""
+
+HOOK_WAIT_S = 5.0
+CLI_WAIT_S = 30.0
+
+AtStep = Callable[[str], None]
+
+
+def go_on(step: str) -> None:
+    """Nothing happens between two steps, outside a crash test."""
+
+
+class Saved(NamedTuple):
+    """A savepoint that exists. `created` False: nothing had changed and `commit` is the one that holds it.
+
+    `skips` are paths that could not be captured as they are, `live` SQLite databases with an open write-ahead log.
+    """
+
+    commit: CommitId
+    created: bool
+    cover: Cover
+    skips: tuple[Skip, ...]
+    live: tuple[str, ...]
+    file_count: int
+    changed_count: int
+
+
+class RingNote(NamedTuple):
+    """What one turn of the ring is about: who, why, and where the commit hangs.
+
+    `ref` moves from `old` to the new commit; `old` None: it must not exist yet.
+    """
+
+    kind: str
+    message: str
+    by: Actor
+    act: Act | None
+    trailers: tuple[tuple[str, str], ...]
+    ref: str
+    old: CommitId | None
+    parents: tuple[CommitId, ...]
+
+
+def save_locked(
+    ws: Workspace,
+    kind: str,
+    message: str,
+    by: Actor,
+    *,
+    act: Act | None = None,
+    trailers: tuple[tuple[str, str], ...] = (),
+    timeout_s: float = HOOK_WAIT_S,
+    at_step: AtStep = go_on,
+) -> Saved:
+    """Takes a savepoint as `savepoints.save` does, for a caller that holds the store lock and has recovered."""
+    store = ws.store
+    capture = store.capture()
+    at_step("objects")
+    head_ref = store.head_ref()
+    head = store.ref(head_ref)
+    holder = _holder(ws, kind, head, capture.content)
+    if holder is not None:
+        store.remember(capture, holder)
+        return _saved(ws, holder, False, capture)
+    if kind == "manual":
+        ref, old = head_ref, head
+    else:
+        ref, old = store.next_auto_ref() if kind == "auto" else store.next_rescue_ref(), None
+    note = RingNote(kind, message, by, act, trailers, ref, old, (head,) if head else ())
+    commit = turn_ring(ws, capture.content, note, timeout_s=timeout_s, at_step=at_step)
+    store.remember(capture, commit)
+    at_step("cache")
+    return _saved(ws, commit, True, capture)
+
+
+def _holder(ws: Workspace, kind: str, head: CommitId | None, content: Content) -> CommitId | None:
+    """The savepoint that already holds `content`, where one may stand in for a new one.
+
+    A manual savepoint is only stood in for by the branch head: an automatic one may be pruned. A rescue never is.
+    """
+    if kind == "rescue":
+        return None
+    candidate = head if kind == "manual" else newest(ws)
+    return candidate if candidate is not None and ws.store.content(candidate) == content else None
+
+
+def _saved(ws: Workspace, commit: CommitId, created: bool, capture: Capture) -> Saved:
+    cover = cover_of(ws.root, capture.excluded, commit)
+    return Saved(commit, created, cover, capture.skips, capture.live, capture.file_count, capture.changed_count)
+
+
+def cover_of(root: str, excluded: tuple[tuple[str, str], ...], commit: CommitId | None) -> Cover:
+    """What the policy needs to know of a savepoint: the root and what it does not hold."""
+    return Cover(root, tuple(Excluded(path, kind) for path, kind in excluded), commit)
+
+
+def turn_ring(
+    ws: Workspace, content: Content, note: RingNote, *, timeout_s: float, at_step: AtStep = go_on
+) -> CommitId:
+    """Commit, record, ref: steps 2 to 5 of the ring, under the store lock, with durable objects.
+
+    The record is number `size` of the log, and the commit's `Chrono-Audit` names the root of the records before it:
+    each proves the other. Raises Locked, StoreError, AuditTampered, AuditUnverifiable, KeyRefused, OSError.
+    """
+    from chrono.audit.record import Anchor, Entry
+
+    store = ws.store
+    op = OpId(os.urandom(16).hex())
+    with ws.log.writing(timeout_s) as writing:
+        commit = store.write_commit(
+            content,
+            parents=note.parents,
+            message=note.message,
+            trailers=(
+                ("Chrono-Kind", note.kind),
+                ("Chrono-Branch", branch_name(store.head_ref())),
+                *note.trailers,
+                ("Chrono-Audit", f"v2 {writing.log_id} {writing.size} {writing.root}"),
+                ("Chrono-Op", op),
+            ),
+            at_ns=ws.clock.now_ns(),
+            author=note.by.user or "unknown",
+        )
+        at_step("commit")
+        digest = hashlib.sha256(store.raw_commit(commit)).hexdigest()
+        anchor = Anchor(commit, digest, content.tree, ref=note.ref, old=note.old, op=op)
+        writing.append(Entry("savepoint", note.by, note.act, anchor))
+    at_step("record")
+    store.move_ref(note.ref, note.old, commit)
+    at_step("ref")
+    return commit
