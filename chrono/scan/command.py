@@ -18,11 +18,18 @@ class Many(NamedTuple):
     """An unknown number of unknown words (an unquoted `$x`, `"$@"` of an unknown caller)."""
 
 
+class Glob(str):
+    """A constant word that the shell matches against file names (`*.pyc` where it is not quoted), as written."""
+
+    __slots__ = ()
+
+
 MANY = Many()
 UNKNOWN = Pattern((None,))
 
 Word = str | Pattern | Many
-"""One argument: a constant, a pattern, or MANY. Bytes that are not UTF-8 travel as surrogate escapes."""
+"""One argument: a constant (a `Glob` where the shell expands it), a pattern, or MANY. Bytes that are not UTF-8 travel
+as surrogate escapes."""
 
 
 class Redirect(NamedTuple):
@@ -47,6 +54,9 @@ class Command(NamedTuple):
     - `assigns`: assignments in front of it (`FOO=1 cmd`).
     - `after`: "always", "success" or "failure" of the command before it (`;`, `&&`, `||`).
     - `env`: shell variables visible to it that a follower may need (exported constants only).
+    - `builtin`: the shell itself runs it, so no program starts (`cd`, `eval`, `echo`, a call of `exec`).
+    - `unset`: names of variables in its words that are set neither by the text nor in the environment; they count
+      as empty in `argv`.
     """
 
     argv: tuple[Word, ...]
@@ -59,6 +69,8 @@ class Command(NamedTuple):
     assigns: tuple[tuple[str, Word], ...] = ()
     after: str = "always"
     env: tuple[tuple[str, str], ...] = ()
+    builtin: bool = False
+    unset: tuple[str, ...] = ()
 
 
 class Refusal(NamedTuple):
