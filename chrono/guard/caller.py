@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class Caller(NamedTuple):
-    """Who asks: the environment of the agent's call (never stored), the hook's process, the client's program.
+    """Who asks: the environment of the agent's call (never stored), the process that asks and its program.
 
     `deadline_s` on the monotonic clock: what takes longer is blocked by whoever waits for the answer.
     """

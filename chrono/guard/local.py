@@ -22,7 +22,7 @@ def answer_here(adapter: str, payload: bytes, environ: dict[bytes, bytes], deadl
         environ={os.fsdecode(name): os.fsdecode(value) for name, value in environ.items()},
         pid=os.getpid(),
         ppid=os.getppid(),
-        exe=executable(os.getppid()),
+        exe=executable(os.getpid()),
         deadline_s=deadline_s,
     )
     resources = Resources()

@@ -274,7 +274,7 @@ class Service:
             environ={os.fsdecode(name): os.fsdecode(value) for name, value in request.environ.items()},
             pid=pid,
             ppid=_parent(pid),
-            exe=executable(_parent(pid) or 0),
+            exe=executable(pid),
             deadline_s=deadline,
         )
         done = threading.Event()
