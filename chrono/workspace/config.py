@@ -19,6 +19,9 @@ from chrono.policy.model import DEFAULTS, Policy, PolicyFile
 if TYPE_CHECKING:
     pass
 
+if TYPE_CHECKING:
+    from chrono.scan.rule import Rule, Ruleset
+
 MAX_POLICY_BYTES = 1_000_000
 
 _NAME_IT = "set CHRONO_HOME= to a folder that you can write and that lies outside every project"
@@ -119,3 +122,80 @@ def effective_policy(layout: ProjectLayout | None, home: HomeLayout) -> Policy:
     if user is None and project.file is None:
         return effective(DEFAULTS, None, None, project_trusted=False)
     return effective(DEFAULTS, user, project.file, project_trusted=project.trusted)
+
+
+def ruleset_for(policy: Policy, home: HomeLayout) -> Ruleset:
+    """The installed rules and those of the policy, compiled.
+
+    Raises PolicyError where a pin does not hold, where a rule of the policy cannot be compiled or bears the id of an
+    installed one, and where the policy decides about a rule that there is not; PluginError where a pack is broken.
+    """
+    from chrono.rulepack.ruleset import ruleset
+
+    base = ruleset(home)
+    _check_pins(policy, base)
+    extra = _custom_rules(policy, base) if policy.rules else ()
+    if policy.rule_decisions:
+        _check_decisions(policy, {rule.id for rule in (*base.rules, *extra)})
+    if not extra:
+        return base
+    from chrono.scan.rule import extended
+
+    return extended(base, extra)
+
+
+def _check_pins(policy: Policy, base: Ruleset) -> None:
+    found = {pack.name: pack.sha256 for pack in base.packs}
+    for pin in policy.pins:
+        if found.get(pin.pack) != pin.sha256:
+            state = "has changed" if pin.pack in found else "is not installed"
+            raise PolicyError(
+                f"rule pack {pin.pack!r} is pinned by the policy (line {pin.line}) and {state}",
+                f"look at its rules (chrono rules list), then pin it again: sha256 {found.get(pin.pack, 'none')}",
+                line=pin.line,
+            )
+
+
+def _custom_rules(policy: Policy, base: Ruleset) -> tuple[Rule, ...]:
+    from chrono.rulepack.compile import RulePackError, compile_rules
+
+    taken = {rule.id for rule in base.rules}
+    extra: list[Rule] = []
+    for custom in policy.rules:
+        try:
+            rules = compile_rules(custom.document, custom.name, pack=f"{custom.layer}-policy")
+        except RulePackError as error:
+            raise PolicyError(error.message, error.hint, line=error.line) from None
+        for index, rule in enumerate(rules):
+            if rule.id in taken:
+                line = custom.document.line_of(index, "id")
+                raise PolicyError(
+                    f"{custom.name}:{line}: there is a rule {rule.id!r} already",
+                    "give yours another id; to decide about that one, write only `id` and `decision`",
+                    line=line,
+                )
+            taken.add(rule.id)
+        extra.extend(rules)
+    return tuple(extra)
+
+
+def _check_decisions(policy: Policy, known: set[str]) -> None:
+    for entry in policy.rule_decisions:
+        if entry.rule not in known and entry.rule not in BUILT_IN_RULES:
+            from difflib import get_close_matches
+
+            near = get_close_matches(entry.rule, sorted(known | BUILT_IN_RULES), n=1)
+            raise PolicyError(
+                f"the {entry.layer} policy (line {entry.line}) decides about rule {entry.rule!r}, which there is not",
+                f"did you mean {near[0]!r}?" if near else "install the pack that has it, or remove the entry",
+                line=entry.line,
+            )
+
+
+BUILT_IN_RULES = frozenset({"scan.confusable"})
+"""Rules that the scanner itself brings, without a pack."""
+
+
+def environment() -> Mapping[str, str]:
+    """The environment of this process, for a caller that was given none."""
+    return os.environ

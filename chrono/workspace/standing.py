@@ -26,7 +26,13 @@ class Standing(NamedTuple):
 
     @property
     def own(self) -> bool:
+        """Savepoints and records are written here."""
         return self.kind in ("own", "moved")
+
+    @property
+    def refuses(self) -> bool:
+        """Nothing that is enforced may run here. The rest of what is not `own` is judged as no project at all."""
+        return self.kind in ("other-user", "newer")
 
 
 def standing(layout: ProjectLayout, home: HomeLayout) -> Standing:
