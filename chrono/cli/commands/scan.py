@@ -6,7 +6,6 @@ Judging is left to `workspace.assess`; nothing is run and no savepoint is taken.
 from __future__ import annotations
 
 import json as jsonlib
-import os
 import shlex
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Annotated
@@ -40,8 +39,9 @@ def run(
         typer.Option("--batch", metavar="FILE.jsonl", help="Judge each line {cmd, cwd?, shell?}; - is standard input."),
     ] = None,
     shell: Annotated[
-        str, typer.Option("--shell", metavar="NAME", help="Which shell would run it: bash, sh, zsh, powershell, cmd.")
-    ] = "bash",
+        str | None,
+        typer.Option("--shell", metavar="NAME", help="Which shell would run it: bash, sh, zsh, powershell, cmd."),
+    ] = None,
     json: Json = False,
 ) -> int:
     """Judge a command.
@@ -167,12 +167,12 @@ def verdict_json(assessed: Assessed) -> dict[str, shapes.Json]:
 
 
 def _batch(screen: Screen, name: str) -> None:
-    opened: dict[str, Assessor] = {}
+    opened: list[Assessor] = []
 
-    def assessor(folder: str) -> Assessor:
-        if folder not in opened:
-            opened[folder] = _assessor(screen, folder)
-        return opened[folder]
+    def assessor() -> Assessor:
+        if not opened:
+            opened.append(_assessor(screen, here()))
+        return opened[0]
 
     for line in _lines(screen, name):
         screen.value(_batch_line(line, assessor))
@@ -191,14 +191,14 @@ def _lines(screen: Screen, name: str) -> Iterator[bytes]:
             yield line.rstrip(b"\r\n")
 
 
-def _batch_line(line: bytes, assessor: Callable[[str], Assessor]) -> dict[str, shapes.Json]:
+def _batch_line(line: bytes, assessor: Callable[[], Assessor]) -> dict[str, shapes.Json]:
     """The verdict on one line, whatever happens: what cannot be judged is blocked."""
     try:
         value = jsonlib.loads(line)
-        text, folder, shell = value["cmd"], value.get("cwd") or here(), value.get("shell") or "bash"
-        if not (isinstance(text, str) and isinstance(folder, str) and isinstance(shell, str)):
+        text, cwd, shell = value["cmd"], value.get("cwd"), value.get("shell")
+        if not isinstance(text, str) or not isinstance(cwd, str | None) or not isinstance(shell, str | None):
             raise TypeError("cmd, cwd and shell are text")
-        return verdict_json(assessor(os.path.abspath(folder)).assess(text, shell=shell))
+        return verdict_json(assessor().assess(text, cwd=cwd, shell=shell))
     except ChronoError as error:
         return _unjudged(error.message)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
