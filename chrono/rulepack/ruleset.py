@@ -1,0 +1,185 @@
+"""Owns the compiled ruleset of this machine: one cache file behind a MAC, rebuilt whenever anything is in doubt.
+
+Finding and compiling packs is left to `discover`. A warm call imports neither YAML nor `importlib.metadata`.
+"""
+
+from __future__ import annotations
+
+import marshal
+import os
+import stat
+import sys
+
+from chrono.layout import HomeLayout
+from chrono.scan.rule import PackStamp, Rule, Ruleset
+
+FORMAT = 1
+KEY_BYTES = 32
+MAC_BYTES = 32
+MAX_CACHE_BYTES = 32_000_000
+
+Stamp = tuple[str, int, int, int]
+"""(path, mtime in ns, size, inode); -1 for what is not there."""
+
+
+def ruleset(home: HomeLayout) -> Ruleset:
+    """All installed rules, compiled.
+
+    Kept in `CHRONO_HOME/cache`, one file for each Python version, chrono version and search path. It is used only
+    where its MAC is right and the folders on the search path and the pack files still have the stamps they had. A home
+    that cannot be written costs time, not safety. Raises PluginError where a pack is broken: the guard blocks then.
+    """
+    path = os.path.join(home.cache, _cache_name())
+    key = _read_key(home)
+    if key is not None:
+        cached = _read(path, key)
+        if cached is not None:
+            return cached
+    return _rebuild(home, path, key)
+
+
+def _rebuild(home: HomeLayout, path: str, key: bytes | None) -> Ruleset:
+    from chrono.rulepack.discover import compile_packs, discover
+
+    # Stamped before reading: a pack that changes meanwhile is seen at the next call.
+    folders = [folder for folder in sys.path if os.path.isdir(folder or ".")]
+    before = {folder: _stamp(folder) for folder in folders}
+    sources = discover()
+    files = {source.path: _stamp(source.path) for source in sources}
+    built = compile_packs(sources)
+    if key is None:
+        key = _make_key(home)
+    if key is not None:
+        _write(path, key, (*before.values(), *files.values()), built)
+    return built
+
+
+def _cache_name() -> str:
+    from _blake2 import blake2s
+
+    from chrono import __version__
+
+    parts = (str(FORMAT), sys.version, __version__, os.getcwd() if "" in sys.path else "", *sys.path)
+    digest = blake2s("\0".join(parts).encode("utf-8", "surrogateescape"), digest_size=12).hexdigest()
+    return f"rules-{digest}.bin"
+
+
+# --- the file -------------------------------------------------------------------------------------------------------------
+
+
+def _read(path: str, key: bytes) -> Ruleset | None:
+    """The cached ruleset, None where it is missing, foreign, damaged or stale."""
+    data = _read_own(path, MAX_CACHE_BYTES)
+    if data is None or len(data) <= MAC_BYTES:
+        return None
+    mac, body = data[:MAC_BYTES], data[MAC_BYTES:]
+    if not _same(mac, _mac(key, body)):
+        return None
+    try:
+        stamps, rules, tables, packs, digest = marshal.loads(body)  # noqa: S302 - behind the MAC just checked
+    except (ValueError, EOFError, TypeError):
+        return None
+    if any(_stamp(stamp[0]) != stamp for stamp in stamps):
+        return None
+    by_program, by_prefix, by_touch, everywhere = tables
+    return Ruleset(
+        tuple(map(Rule._make, rules)),
+        by_program,
+        by_prefix,
+        by_touch,
+        everywhere,
+        tuple(map(PackStamp._make, packs)),
+        digest,
+    )
+
+
+def _write(path: str, key: bytes, stamps: tuple[Stamp, ...], built: Ruleset) -> None:
+    tables = (built.by_program, built.by_prefix, built.by_touch, built.everywhere)
+    rules = tuple(tuple(rule) for rule in built.rules)
+    packs = tuple(tuple(pack) for pack in built.packs)
+    body = marshal.dumps((stamps, rules, tables, packs, built.digest))
+    from chrono.files import atomic_write
+
+    try:
+        atomic_write(path, _mac(key, body) + body, mode=0o600, durable=False)
+        _drop_old(os.path.dirname(path), os.path.basename(path))
+    except OSError:
+        return
+
+
+def _drop_old(folder: str, kept: str) -> None:
+    """A new chrono or Python leaves a file behind each time; only a few are kept."""
+    names = [n for n in os.listdir(folder) if n.startswith("rules-") and n.endswith(".bin") and n != kept]
+    if len(names) > 8:
+        names.sort(key=lambda name: os.stat(os.path.join(folder, name)).st_mtime_ns)
+        for name in names[:-8]:
+            os.unlink(os.path.join(folder, name))
+
+
+def _stamp(path: str) -> Stamp:
+    try:
+        found = os.stat(path or ".")
+    except OSError:
+        return (path, -1, -1, -1)
+    return (path, found.st_mtime_ns, found.st_size, found.st_ino)
+
+
+def _mac(key: bytes, body: bytes) -> bytes:
+    from _blake2 import blake2b
+
+    return bytes(blake2b(body, key=key, digest_size=MAC_BYTES, person=b"chrono-rules").digest())
+
+
+def _same(one: bytes, other: bytes) -> bool:
+    from _operator import _compare_digest
+
+    return bool(_compare_digest(one, other))
+
+
+# --- the key --------------------------------------------------------------------------------------------------------------
+
+
+def _key_path(home: HomeLayout) -> str:
+    return os.path.join(home.cache, "rules.key")
+
+
+def _read_key(home: HomeLayout) -> bytes | None:
+    key = _read_own(_key_path(home), KEY_BYTES)
+    return key if key is not None and len(key) == KEY_BYTES else None
+
+
+def _make_key(home: HomeLayout) -> bytes | None:
+    from chrono.files import atomic_write
+
+    key = os.urandom(KEY_BYTES)
+    try:
+        os.makedirs(home.cache, mode=0o700, exist_ok=True)
+        atomic_write(_key_path(home), key, mode=0o600, durable=False)
+    except OSError:
+        return None
+    return key
+
+
+def _read_own(path: str, limit_bytes: int) -> bytes | None:
+    """A regular file that only its owner can read or write and that is ours; None for anything else."""
+    try:
+        fd = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0))
+    except OSError:
+        return None
+    try:
+        found = os.fstat(fd)
+        if not stat.S_ISREG(found.st_mode) or found.st_size > limit_bytes:
+            return None
+        if hasattr(os, "getuid") and (found.st_uid != os.getuid() or found.st_mode & 0o077):
+            return None
+        data = bytearray()
+        while len(data) <= limit_bytes:
+            piece = os.read(fd, 1 << 20)
+            if not piece:
+                return bytes(data)
+            data += piece
+        return None
+    except OSError:
+        return None
+    finally:
+        os.close(fd)

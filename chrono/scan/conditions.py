@@ -1,0 +1,390 @@
+"""Owns what each kind of condition in a compiled rule asks of one command.
+
+Going through the commands and keeping what an earlier one did is left to `scan.match`; the form in YAML to
+`rulepack.compile`, whose output this reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from chrono.scan.command import Command, Many, Pattern, Redirect, Word
+from chrono.scan.options import Parsed, parse, program_names
+from chrono.scan.paths import Ground, Spot, Touch
+from chrono.scan.rule import GNU, Matcher, Options, Rule, Text
+
+MAX_REGEX_SUBJECT = 4096
+MAX_SQL_FILE_BYTES = 1_000_000
+
+
+class Case:
+    """One command, asked by many rules; `hits` are the places that the conditions of the rule at hand matched.
+
+    `fetched` are the URLs of what the command runs and the same text has fetched before; None where it runs nothing
+    such.
+    """
+
+    def __init__(
+        self, command: Command, ground: Ground, touches: tuple[Touch, ...], fetched: tuple[str, ...] | None = None
+    ) -> None:
+        self.command = command
+        self.ground = ground
+        self.touches = touches
+        self.fetched = fetched
+        self.names = program_names(command.argv[0])
+        self.options: Options = GNU
+        self.skip = 0
+        self.hits: list[Spot] = []
+        self._parsed: dict[Options, Parsed] = {}
+
+    def begin(self, rule: Rule) -> None:
+        """Forgets what the last rule matched, and reads options the way this rule's pack says."""
+        self.hits = []
+        self.skip = 0
+        self.options = GNU
+        for name, options in rule.options:
+            if name in self.names or (name.endswith("*") and any(n.startswith(name[:-1]) for n in self.names)):
+                self.options = options
+                break
+
+    @property
+    def parsed(self) -> Parsed:
+        known = self._parsed.get(self.options)
+        if known is None:
+            known = self._parsed[self.options] = parse(self.command.argv, self.options)
+        return known
+
+    @property
+    def arguments(self) -> tuple[Word, ...]:
+        """The words after the subcommand."""
+        return self.parsed.words[self.skip :]
+
+
+def holds(matcher: Matcher, case: Case) -> bool:
+    """Whether every condition of a matcher holds."""
+    return all(_KINDS[str(condition[0])](case, *condition[1:]) for condition in matcher)
+
+
+def text_matches(text: Text, word: Word) -> bool:
+    """Whether a word fits a text pattern whatever its unknown parts turn out to be."""
+    if isinstance(word, Many):
+        return text in (("", ""), ("", "", ""))
+    value = word if isinstance(word, str) else "".join("\0" if piece is None else piece for piece in word.pieces)
+    if len(text) == 1:
+        return value == text[0]
+    first, last = text[0], text[-1]
+    if len(value) < len(first) + len(last) or not value.startswith(first) or not value.endswith(last):
+        return False
+    at = len(first)
+    end = len(value) - len(last)
+    for piece in text[1:-1]:
+        found = value.find(piece, at, end)
+        if found < 0:
+            return False
+        at = found + len(piece)
+    return True
+
+
+def any_matches(texts: Iterable[Text], word: Word) -> bool:
+    return any(text_matches(text, word) for text in texts)
+
+
+# --- kinds ----------------------------------------------------------------------------------------------------------------
+
+
+def _program(case: Case, names: tuple[str, ...], prefixes: tuple[str, ...]) -> bool:
+    return any(name in names or (prefixes and name.startswith(prefixes)) for name in case.names)
+
+
+def _subcommand(case: Case, verbs: tuple[tuple[str, ...], ...]) -> bool:
+    words = case.parsed.words
+    for verb in verbs:
+        if words[: len(verb)] == verb:
+            case.skip = len(verb)
+            return True
+    return False
+
+
+def _flag(case: Case, names: tuple[str, ...], values: tuple[Text, ...] | None) -> bool:
+    parsed = case.parsed
+    if values is None:
+        return parsed.has_any(names)
+    return any(any_matches(values, value) for value in parsed.values(*names))
+
+
+def _argument(case: Case, where: str, texts: tuple[Text, ...] | None, places: tuple[str, ...] | None) -> bool:
+    matched = False
+    for word in _at(case.arguments, where):
+        if texts is not None and not any_matches(texts, word):
+            continue
+        if places is None:
+            matched = True
+            continue
+        found = [s for s in case.ground.spots(word, case.command.cwd) if s.target.place in places]
+        case.hits.extend(found)
+        matched = matched or bool(found)
+    return matched
+
+
+def _at(words: tuple[Word, ...], where: str) -> tuple[Word, ...]:
+    if where == "any":
+        return words
+    if where == "first":
+        return words[:1]
+    if where == "last":
+        return words[-1:]
+    if where == "rest":
+        return words[1:]
+    return words[int(where) - 1 : int(where)]
+
+
+def _count(case: Case, least: int, most: int) -> bool:
+    return least <= len(case.arguments) <= most
+
+
+def _word(case: Case, texts: tuple[Text, ...]) -> bool:
+    """Any argument as it stands, options among them."""
+    return any(any_matches(texts, word) for word in case.command.argv[1:])
+
+
+def _redirect(case: Case, ops: tuple[str, ...], texts: tuple[Text, ...] | None, places: tuple[str, ...] | None) -> bool:
+    matched = False
+    for redirect in case.command.redirects:
+        if ops and redirect.op not in ops:
+            continue
+        if texts is not None and not any_matches(texts, redirect.target):
+            continue
+        if places is None:
+            matched = True
+            continue
+        found = [s for s in _redirect_spots(case, redirect) if s.target.place in places]
+        case.hits.extend(found)
+        matched = matched or bool(found)
+    return matched
+
+
+def _redirect_spots(case: Case, redirect: Redirect) -> tuple[Spot, ...]:
+    return case.ground.spots(redirect.target, case.command.cwd)
+
+
+def _touches(
+    case: Case,
+    hows: tuple[str, ...],
+    places: tuple[str, ...] | None,
+    exists: bool | None,
+    sweep: bool | None,
+    committed: bool | None,
+) -> bool:
+    found = []
+    for how, spot in case.touches:
+        if how not in hows or (places is not None and spot.target.place not in places):
+            continue
+        # What the world cannot tell counts as there.
+        if exists is not None and (spot.exists is not False) != exists:
+            continue
+        if sweep is not None and _sweeps(spot, case.ground) != sweep:
+            continue
+        if committed is not None and _is_committed(spot, case.ground) != committed:
+            continue
+        found.append(spot)
+    case.hits.extend(found)
+    return bool(found)
+
+
+def _sweeps(spot: Spot, ground: Ground) -> bool:
+    """Whether it comes from a glob over everything at the top of the project."""
+    return spot.sweep and (spot.base is None or spot.base == ground.root or spot.base == spot.target.path)
+
+
+def _is_committed(spot: Spot, ground: Ground) -> bool:
+    from chrono.scan.gitindex import is_committed
+
+    path = spot.target.path
+    return spot.kind == "file" and path is not None and is_committed(path, ground.root, ground.world)
+
+
+def _assigns(case: Case, names: tuple[Text, ...]) -> bool:
+    return any(any_matches(names, name) for name, _ in case.command.assigns)
+
+
+def _upstream(case: Case, programs: tuple[str, ...], hosts: tuple[Text, ...], known: bool | None) -> bool:
+    for argv in case.command.upstream:
+        if not argv or not any(name in programs for name in program_names(argv[0])):
+            continue
+        if known is None:
+            return True
+        urls = [url for url in argv[1:] if host_of(url) is not None]
+        is_known = bool(urls) and all(any_matches(hosts, host_of(url) or "") for url in urls)
+        if is_known == known:
+            return True
+    return False
+
+
+def _url(case: Case, hosts: tuple[Text, ...], known: bool) -> bool:
+    """Whether one of the command's own arguments is a URL whose host is (not) in a list."""
+    found = [host for host in (host_of(word) for word in case.command.argv[1:]) if host is not None]
+    return any(any_matches(hosts, host) == known for host in found)
+
+
+def host_of(word: Word) -> str | None:
+    """The host of a URL (with the first part of its path, for hosts that many people share), None of other words."""
+    text = word if isinstance(word, str) else word.pieces[0] if isinstance(word, Pattern) else None
+    if not text:
+        return None
+    scheme, marks, rest = text.partition("://")
+    if not marks:
+        head = text.split("/", 1)[0]
+        if text.startswith("-") or "." not in head or " " in head or "/" not in text:
+            return None
+        rest = text
+    elif scheme.lower() not in ("http", "https", "ftp", "ftps"):
+        return None
+    rest = rest.split("?", 1)[0].split("#", 1)[0]
+    authority, _, path = rest.partition("/")
+    host = authority.rsplit("@", 1)[-1].split(":", 1)[0].lower()
+    return f"{host}/{path}" if host else ""
+
+
+def _stdin(case: Case, state: str) -> bool:
+    text = case.command.stdin
+    if state == "known":
+        return isinstance(text, str)
+    unknown = text is not None and not isinstance(text, str)
+    return unknown or (text is None and bool(case.command.upstream))
+
+
+def _fetched(case: Case, hosts: tuple[Text, ...], known: bool | None) -> bool:
+    """Whether it runs what the same text has fetched, from a host that is (not) in a list."""
+    if case.fetched is None:
+        return False
+    is_known = bool(case.fetched) and all(any_matches(hosts, host_of(url) or "") for url in case.fetched)
+    return known is None or is_known == known
+
+
+def _unknown(case: Case, what: str) -> bool:
+    """Whether the program, or one of the arguments, comes from a value that is not known."""
+    if what == "program":
+        return not case.names
+    return any(not isinstance(word, str) for word in case.arguments)
+
+
+def _via(case: Case, texts: tuple[Text, ...]) -> bool:
+    return any(any_matches(texts, link) for link in case.command.via)
+
+
+def _cwd(case: Case, places: tuple[str, ...]) -> bool:
+    spots = case.ground.spots(case.command.cwd, "/")
+    return any(spot.target.place in places for spot in spots)
+
+
+def _sql(
+    case: Case,
+    language: str,
+    effects: tuple[str, ...],
+    flags: tuple[str, ...],
+    start: int,
+    files: tuple[str, ...],
+) -> bool:
+    return any(_destroys(language, text, effects) for text in _sql_texts(case, language, flags, start, files))
+
+
+def _sql_texts(
+    case: Case, language: str, flags: tuple[str, ...], start: int, files: tuple[str, ...]
+) -> Iterable[str | tuple[str, ...]]:
+    parsed = case.parsed
+    for value in parsed.values(*flags) if flags else ():
+        yield _known(value)
+    if start > 0:
+        words = case.arguments[start - 1 :]
+        if language == "redis":
+            yield tuple(_known(word) for word in words)
+        else:
+            for word in words:
+                yield _known(word)
+    if case.command.stdin is not None:
+        yield _known(case.command.stdin)
+    for value in parsed.values(*files) if files else ():
+        yield _file_text(case, value)
+    for redirect in case.command.redirects:
+        if redirect.op == "<":
+            yield _file_text(case, redirect.target)
+
+
+def _file_text(case: Case, word: Word) -> str:
+    from chrono.scan.world import Read
+
+    for spot in case.ground.spots(word, case.command.cwd):
+        if spot.target.path is not None and spot.kind == "file":
+            answer = case.ground.world.read(spot.target.path, MAX_SQL_FILE_BYTES)
+            if isinstance(answer, Read):
+                return answer.data.decode("utf-8", "surrogateescape")
+    return ""
+
+
+def _known(word: Word) -> str:
+    if isinstance(word, str):
+        return word
+    return "?" if isinstance(word, Many) else "".join("?" if piece is None else piece for piece in word.pieces)
+
+
+def _destroys(language: str, text: str | tuple[str, ...], effects: tuple[str, ...]) -> bool:
+    from chrono.scan.code.nosql import mongo_effects, redis_effects, redis_script_effects
+    from chrono.scan.code.sql import destroys, statements
+
+    if language == "redis":
+        found = redis_effects(text) if isinstance(text, tuple) else redis_script_effects(text)
+    elif isinstance(text, tuple):
+        return False
+    elif language == "mongo":
+        found = mongo_effects(text)
+    else:
+        found = statements(text)
+    return any(effect.kind in effects and destroys(effect) for effect in found)
+
+
+def _regex(case: Case, pattern: str, where: str) -> bool:
+    import re
+
+    words = case.command.argv if where == "any" else case.command.argv[int(where) : int(where) + 1]
+    return any(isinstance(w, str) and re.search(pattern, w[:MAX_REGEX_SUBJECT]) is not None for w in words)
+
+
+def _any(case: Case, *matchers: Matcher) -> bool:
+    return any(holds(matcher, case) for matcher in matchers)
+
+
+def _all(case: Case, *matchers: Matcher) -> bool:
+    return all(holds(matcher, case) for matcher in matchers)
+
+
+def _unless(case: Case, *matchers: Matcher) -> bool:
+    before, skip = list(case.hits), case.skip
+    matched = any(holds(matcher, case) for matcher in matchers)
+    case.hits, case.skip = before, skip
+    return not matched
+
+
+_KINDS: dict[str, Callable[..., Any]] = {
+    "program": _program,
+    "subcommand": _subcommand,
+    "flag": _flag,
+    "argument": _argument,
+    "count": _count,
+    "word": _word,
+    "redirect": _redirect,
+    "touches": _touches,
+    "assigns": _assigns,
+    "upstream": _upstream,
+    "url": _url,
+    "stdin": _stdin,
+    "fetched": _fetched,
+    "unknown": _unknown,
+    "via": _via,
+    "cwd": _cwd,
+    "sql": _sql,
+    "regex": _regex,
+    "any": _any,
+    "all": _all,
+    "unless": _unless,
+}

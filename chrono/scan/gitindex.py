@@ -1,0 +1,58 @@
+"""Owns the question whether git already holds a file as it is now, so that nothing is lost by taking git's copy.
+
+Reads `.git/index` (gitformat-index) in the version git writes by default; whatever is not understood is "no".
+"""
+
+from __future__ import annotations
+
+import os
+
+from chrono.scan.world import Read, World
+
+MAX_INDEX_BYTES = 2_000_000
+MAX_FILE_BYTES = 1_000_000
+
+
+def is_committed(path: str, top: str | None, world: World) -> bool:
+    """Whether the index of the work tree at `top` has the file's content of this moment.
+
+    specs: git's own hash of a blob, SHA-1 over `blob SIZE NUL CONTENT`. A filter (line ends, LFS) makes the answer no.
+    """
+    if top is None or not path.startswith(top.rstrip("/") + "/"):
+        return False
+    index = world.read(os.path.join(top, ".git", "index"), MAX_INDEX_BYTES)
+    if not isinstance(index, Read) or index.data[:4] != b"DIRC" or index.data[4:8] not in (b"\0\0\0\2", b"\0\0\0\3"):
+        return False
+    name = os.fsencode(path[len(top.rstrip("/")) + 1 :])
+    blob = _blob_of(index.data, name)
+    if blob is None:
+        return False
+    content = world.read(path, MAX_FILE_BYTES)
+    if not isinstance(content, Read):
+        return False
+    return blob == _sha1(b"blob %d\0" % len(content.data) + content.data)
+
+
+def _blob_of(index: bytes, name: bytes) -> bytes | None:
+    """The object id of a path in an index of version 2 or 3: 40 bytes of stat, 20 of id, 2 of flags, the name, NUL."""
+    needle = name + b"\0"
+    at = index.find(needle, 12)
+    while at >= 0:
+        for extended in (0, 2):
+            start = at - 22 - extended
+            if start >= 12 + 40:
+                flags = int.from_bytes(index[start + 20 : start + 22], "big")
+                if (
+                    flags & 0xFFF == min(len(name), 0xFFF)
+                    and bool(flags & 0x4000) == bool(extended)
+                    and not flags & 0x3000
+                ):
+                    return index[start : start + 20]
+        at = index.find(needle, at + 1)
+    return None
+
+
+def _sha1(data: bytes) -> bytes:
+    import hashlib
+
+    return hashlib.sha1(data, usedforsecurity=False).digest()

@@ -1,0 +1,188 @@
+"""Owns what git's own verbs do to the files of a work tree.
+
+What git does to branches, stashes and remotes is told by the rules; reading git's index is in `scan.gitindex`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from chrono.scan.command import Command, Word
+from chrono.scan.finding import Target
+from chrono.scan.gitindex import is_committed
+from chrono.scan.options import Parsed, parse
+from chrono.scan.paths import Claim, Ground, Spot, Touch, is_glob
+from chrono.scan.rule import Options
+
+GIT_OPTIONS: Options = (
+    "gnu",
+    (
+        ("", frozenset("-C -c --git-dir --work-tree --namespace --exec-path --config-env --super-prefix".split())),
+        ("checkout", frozenset("-b -B --orphan --conflict --pathspec-from-file".split())),
+        ("switch", frozenset("-c -C --create --force-create --orphan --conflict".split())),
+        ("restore", frozenset("-s --source --conflict --pathspec-from-file".split())),
+        ("reset", frozenset(["--pathspec-from-file"])),
+        ("clean", frozenset(["-e", "--exclude"])),
+        (
+            "commit",
+            frozenset("-m -F -C -c -t --message --file --author --date --fixup --squash --reuse-message".split()),
+        ),
+        ("stash", frozenset(["-m", "--message"])),
+        ("worktree", frozenset(["-b", "-B", "--reason"])),
+        ("rm", frozenset(["--pathspec-from-file"])),
+    ),
+)
+
+
+def git_touches(command: Command, ground: Ground) -> Iterator[Claim | Touch]:
+    """What one git command does to files, by its verb."""
+    parsed = parse(command.argv, GIT_OPTIONS)
+    verb = parsed.words[0] if parsed.words else ""
+    rest = parsed.words[1:]
+    git = _Git(command, parsed, ground)
+    if verb == "reset":
+        if parsed.has("--hard") or parsed.has("--merge"):
+            yield from git.everything("discard")
+    elif verb == "checkout":
+        yield from git.checkout(rest)
+    elif verb == "switch":
+        if parsed.has_any(("-f", "--force", "--discard-changes")):
+            yield from git.everything("discard")
+    elif verb == "restore":
+        if not parsed.has_any(("--staged", "-S")) or parsed.has_any(("--worktree", "-W")):
+            yield from git.paths(rest)
+    elif verb == "rm":
+        if parsed.has_any(("--cached", "-n", "--dry-run")):
+            return
+        if parsed.has_any(("-f", "--force", "-r")):
+            yield from git.paths(rest)
+        else:
+            yield from git.control_only(rest, "delete")
+    elif verb == "mv":
+        yield from git.control_only(rest, "move")
+    elif verb == "clean":
+        if parsed.has_any(("-f", "--force")) and not parsed.has_any(("-n", "--dry-run", "-i", "--interactive")):
+            yield from git.untracked(rest)
+    elif verb in ("checkout-index", "read-tree"):
+        if parsed.has_any(("-f", "--force", "--reset")) and (verb == "checkout-index" or parsed.has("-u")):
+            yield from git.everything("discard")
+
+
+def worktree_of(command: Command, ground: Ground) -> Target:
+    """The work tree that a git command works in, as a target."""
+    git = _Git(command, parse(command.argv, GIT_OPTIONS), ground)
+    return Target(git.top(), "the work tree", "worktree", True)
+
+
+class _Git:
+    """One git command and the work tree it works in."""
+
+    def __init__(self, command: Command, parsed: Parsed, ground: Ground) -> None:
+        self.command = command
+        self.parsed = parsed
+        self.ground = ground
+        self.folder = self._folder()
+
+    def _folder(self) -> str | None:
+        folder = self.command.cwd if isinstance(self.command.cwd, str) and self.command.cwd else None
+        for flag, value in self.parsed.flags:
+            if flag in ("-C", "--work-tree"):
+                folder = os.path.join(folder or "/", value) if isinstance(value, str) else None
+        return folder
+
+    def top(self) -> str | None:
+        """The root of the work tree around the folder; the folder itself where it is new."""
+        if self.folder is None:
+            return None
+        folder = self.ground.world.realpath(self.folder)
+        at = folder
+        while at != "/":
+            if self.ground.world.lstat(os.path.join(at, ".git")) is not None:
+                return at
+            at = os.path.dirname(at)
+        return folder
+
+    def everything(self, how: str, shown: str = "the work tree") -> Iterator[Touch]:
+        top = self.top()
+        yield Touch(how, Spot(Target(top, shown, "worktree", True), True, "dir"))
+
+    def checkout(self, rest: tuple[Word, ...]) -> Iterator[Claim | Touch]:
+        parsed = self.parsed
+        if parsed.has_any(("-p", "--patch", "--ours", "--theirs", "-m", "--merge")):
+            return
+        if parsed.after_dashes is not None:
+            paths = parsed.words[parsed.after_dashes :] if parsed.after_dashes else rest
+            if paths:
+                yield from self.paths(paths)
+                return
+        creates = parsed.has_any(("-b", "-B", "--orphan", "--track", "-t", "--detach"))
+        if creates:
+            if parsed.has_any(("-f", "--force")):
+                yield from self.everything("discard")
+            return
+        if rest and self._is_path(rest[0]):
+            yield from self.paths(rest)
+        elif len(rest) > 1:
+            yield from self.paths(rest[1:])
+        elif parsed.has_any(("-f", "--force")):
+            yield from self.everything("discard")
+
+    def _is_path(self, word: Word) -> bool:
+        """Whether git takes a bare argument of checkout for a path."""
+        if not isinstance(word, str) or self.folder is None:
+            return False
+        if word in (".", "..", ":/", "*") or word.startswith(("./", "../", ":(", ":/")) or is_glob(word):
+            return True
+        top = self.top()
+        if top is not None and self.ground.world.lstat(os.path.join(top, ".git/refs/heads", word)) is not None:
+            return False
+        return self.ground.world.lstat(os.path.join(self.folder, word)) is not None
+
+    def paths(self, words: tuple[Word, ...]) -> Iterator[Touch]:
+        """Named files go back to what git knows."""
+        top = self.top()
+        for word in words:
+            text = word if isinstance(word, str) else None
+            if text is not None and text.startswith((":/", ":(top)")):
+                text = os.path.join(top or "/", text.removeprefix(":(top)").removeprefix(":/"))
+            for spot in self.ground.spots(word if text is None else text, self.folder or self.command.cwd):
+                target = spot.target
+                if target.place == "control":
+                    yield Touch("write", spot)
+                    continue
+                if (
+                    spot.kind == "file"
+                    and target.path is not None
+                    and is_committed(target.path, top, self.ground.world)
+                ):
+                    continue
+                if target.path is None or target.place in (
+                    "project",
+                    "project-root",
+                    "other-repo",
+                    "regenerable",
+                    "above",
+                ):
+                    whole = spot.kind == "dir" or target.whole
+                    place = "worktree" if whole else target.place
+                    spot = spot._replace(target=target._replace(place=place, whole=whole))
+                yield Touch("discard", spot)
+
+    def control_only(self, words: tuple[Word, ...], how: str) -> Iterator[Touch]:
+        for word in words:
+            for spot in self.ground.spots(word, self.folder or self.command.cwd, last_link=True):
+                path = spot.target.path
+                if spot.target.place == "control" or (path is not None and self.ground.holds(path) == "control"):
+                    yield Touch(how, spot)
+
+    def untracked(self, words: tuple[Word, ...]) -> Iterator[Touch]:
+        folder = self.folder
+        if not words:
+            where = self.ground.world.realpath(folder) if folder is not None else None
+            yield Touch("remove-untracked", Spot(Target(where, "untracked files", "worktree", True), True, "dir"))
+            return
+        for word in words:
+            for spot in self.ground.spots(word, folder or self.command.cwd):
+                place = "worktree" if spot.target.place in ("project", "project-root") else spot.target.place
+                yield Touch("remove-untracked", spot._replace(target=spot.target._replace(place=place, whole=True)))

@@ -1,0 +1,262 @@
+"""Owns the way from commands to findings: rules chosen by program, order of commands, what an earlier one did.
+
+What a condition asks is left to `scan.conditions`, what a command touches to `scan.touch`; deciding to `policy`.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import NamedTuple
+
+from chrono.scan.command import Command, Redirect, Word
+from chrono.scan.conditions import Case, holds, host_of
+from chrono.scan.finding import Finding, Target
+from chrono.scan.options import name_of, parse, program_names
+from chrono.scan.paths import Ground, Spot, Touch, is_within
+from chrono.scan.rule import Options, Rule, Ruleset
+from chrono.scan.touch import options_of, redirect_touches, touches_of
+
+FOLLOWED_SCORE = 60
+"""Inside a file that the text only starts, findings below this score do not count (specs: scanner section 4)."""
+
+_DELETES = ("delete", "delete-tree", "empty")
+_NOBODY_MISSES = ("regenerable", "temp", "null")
+
+
+class Step(NamedTuple):
+    """One command in the order of running. `followed`: it stands in a file that the text starts."""
+
+    command: Command
+    followed: bool = False
+
+
+class Moved(NamedTuple):
+    """Something that an earlier command moved: where it came from, and where it lies now."""
+
+    source: Spot
+    path: str
+
+
+class History:
+    """What the commands so far have done that changes the meaning of a later one."""
+
+    def __init__(self) -> None:
+        self.made: list[str] = []
+        self.moved: list[Moved] = []
+        self.fetched: dict[str, tuple[str, ...]] = {}
+        self.find: Command | None = None
+
+
+def findings_of(steps: tuple[Step, ...], ruleset: Ruleset, ground: Ground) -> list[Finding]:
+    """All findings, in the order of the commands and of the rules; none twice."""
+    history = History()
+    found: dict[tuple[object, ...], Finding] = {}
+    for step in steps:
+        for finding in _of_command(step, ruleset, ground, history):
+            key = (finding.rule, finding.span, finding.targets, finding.via)
+            found.setdefault(key, finding)
+        _remember(step.command, ground, history)
+    return list(found.values())
+
+
+def findings_of_writes(
+    writes: tuple[tuple[Redirect, tuple[int, int]], ...], ruleset: Ruleset, ground: Ground
+) -> list[Finding]:
+    """Findings for redirections that belong to no command (`> file`, `{ …; } > file`)."""
+    found: list[Finding] = []
+    for redirect, span in writes:
+        # A compound's output is not known to be empty; a bare `> file` is (the shell gives both alike).
+        command = Command((":",), span=span, cwd=ground.world.cwd, redirects=(redirect,))
+        touches = tuple(redirect_touches((redirect,), command, ground))
+        found.extend(_ask(command, touches, False, ruleset, ground, None))
+    return found
+
+
+def _of_command(step: Step, ruleset: Ruleset, ground: Ground, history: History) -> list[Finding]:
+    command = step.command
+    found_by = history.find if command.via and command.via[-1].startswith("find -") else None
+    touches = _in_order(touches_of(command, ground, found_by), command, history, ground)
+    if step.followed:
+        touches = tuple(touch for touch in touches if touch.spot.target.place != "unknown")
+    return _ask(command, touches, step.followed, ruleset, ground, _fetched(command, ground, history))
+
+
+def _ask(
+    command: Command,
+    touches: tuple[Touch, ...],
+    followed: bool,
+    ruleset: Ruleset,
+    ground: Ground,
+    fetched: tuple[str, ...] | None,
+) -> list[Finding]:
+    case = Case(command, ground, touches, fetched)
+    found = []
+    for position in _chosen(case, ruleset):
+        rule = ruleset.rules[position]
+        if followed and rule.score < FOLLOWED_SCORE:
+            continue
+        case.begin(rule)
+        if holds(rule.matcher, case):
+            found.append(_finding(rule, case))
+    return found
+
+
+def _chosen(case: Case, ruleset: Ruleset) -> list[int]:
+    """Positions of the rules that can match a command, without repeats, in order."""
+    chosen: set[int] = set(ruleset.everywhere)
+    for name in case.names:
+        chosen.update(ruleset.by_program.get(name, ()))
+        for prefix, positions in ruleset.by_prefix:
+            if name.startswith(prefix):
+                chosen.update(positions)
+    for how in {touch.how for touch in case.touches}:
+        chosen.update(ruleset.by_touch.get(how, ()))
+    return sorted(chosen)
+
+
+def _finding(rule: Rule, case: Case) -> Finding:
+    command = case.command
+    if rule.targets == "worktree":
+        from chrono.scan.gitwork import worktree_of
+
+        targets: tuple[Target, ...] = (worktree_of(command, case.ground),)
+    elif rule.targets == "none":
+        targets = ()
+    else:
+        targets = tuple(dict.fromkeys(spot.target for spot in case.hits))
+    return Finding(
+        rule.id,
+        rule.title,
+        rule.score,
+        rule.why,
+        rule.safer,
+        command.span,
+        command.argv,
+        command.via,
+        targets,
+        rule.reversible,
+        rule.references,
+    )
+
+
+# --- order ----------------------------------------------------------------------------------------------------------------
+
+
+def _in_order(touches: tuple[Touch, ...], command: Command, history: History, ground: Ground) -> tuple[Touch, ...]:
+    """Touches without what the same text made itself, and with what deleting a moved thing takes along."""
+    if not history.made and not history.moved and not any(t.how in ("delete-tree", "move") for t in touches):
+        return touches
+    kept: list[Touch] = []
+    for touch in touches:
+        how, spot = touch
+        path = spot.target.path
+        if path is None:
+            kept.append(touch)
+            continue
+        if how in _DELETES:
+            taken = [m for m in history.moved if is_within(m.path, path)]
+            kept.extend(Touch("delete-moved", moved.source) for moved in taken)
+            if command.after == "success" and any(m.source.target.path == path for m in history.moved):
+                continue
+        if spot.exists is False and any(is_within(path, made) for made in history.made):
+            continue
+        if spot.target.place == "worktree" and any(is_within(path, made) for made in history.made):
+            continue
+        kept.append(touch)
+        if how in ("delete-tree", "move") and spot.exists is not False and spot.target.place not in ("control", "root"):
+            inside = ground.holds(path)
+            if inside is not None and inside != spot.target.place and spot.target.place != "worktree":
+                kept.append(Touch(how, spot._replace(target=spot.target._replace(place=inside))))
+    return tuple(kept)
+
+
+_WORKTREE: Options = ("gnu", (("", frozenset(["-C", "-c"])), ("worktree add", frozenset(["-b", "-B", "--reason"]))))
+_CLONE: Options = (
+    "gnu",
+    (("", frozenset(["-C", "-c"])), ("clone", frozenset("-b --branch --depth -o --origin --reference -c".split()))),
+)
+
+
+def _remember(command: Command, ground: Ground, history: History) -> None:
+    name = name_of(command)
+    if name in ("find", "gfind"):
+        history.find = command
+    elif name in ("mkdir", "mktemp"):
+        for word in parse(command.argv, ("gnu", (("", frozenset(["-m", "--mode", "-p", "--tmpdir"])),))).words:
+            _made(word, command, ground, history)
+    elif name == "git":
+        words = parse(command.argv, _WORKTREE).words
+        if words[:2] == ("worktree", "add") and len(words) > 2:
+            _made(words[2], command, ground, history)
+        elif words[:1] == ("clone",):
+            words = parse(command.argv, _CLONE).words
+            url = words[1] if len(words) > 1 else None
+            if len(words) > 2:
+                _made(words[2], command, ground, history)
+            elif isinstance(url, str):
+                _made(url.rstrip("/").rsplit("/", 1)[-1].removesuffix(".git"), command, ground, history)
+    elif name in ("mv", "gmv", "move-item", "mi"):
+        _remember_move(command, ground, history)
+    elif name in ("curl", "wget"):
+        _remember_fetch(command, name, ground, history)
+    for redirect in command.redirects:
+        if ">" in redirect.op:
+            _made(redirect.target, command, ground, history)
+
+
+def _made(word: Word, command: Command, ground: Ground, history: History) -> None:
+    for spot in ground.spots(word, command.cwd):
+        if spot.exists is False and spot.target.path is not None and spot.base is None:
+            history.made.append(spot.target.path)
+
+
+def _remember_move(command: Command, ground: Ground, history: History) -> None:
+    words = parse(command.argv).words
+    if len(words) < 2 or not isinstance(words[-1], str) or words[-1] == "/dev/null":
+        return
+    for into in ground.spots(words[-1], command.cwd):
+        if into.target.path is None:
+            continue
+        for word in words[:-1]:
+            for source in ground.spots(word, command.cwd, last_link=True):
+                if source.target.path is None or source.target.place in _NOBODY_MISSES:
+                    continue
+                inside = into.kind == "dir" or words[-1].endswith("/") or len(words) > 2
+                name = os.path.basename(source.target.path)
+                path = f"{into.target.path.rstrip('/')}/{name}" if inside else into.target.path
+                history.moved.append(Moved(source, path))
+
+
+def _remember_fetch(command: Command, name: str, ground: Ground, history: History) -> None:
+    parsed = parse(command.argv, options_of(name))
+    urls = [word for word in parsed.words if isinstance(word, str) and host_of(word) is not None]
+    named = ("-o", "--output") if name == "curl" else ("-O", "--output-document")
+    files: list[Word] = list(parsed.values(*named))
+    if (name == "wget" and not files) or (name == "curl" and parsed.has_any(("-O", "--remote-name"))):
+        files = [url.split("?", 1)[0].rstrip("/").rsplit("/", 1)[-1] for url in urls]
+    files.extend(redirect.target for redirect in command.redirects if ">" in redirect.op)
+    for file in files:
+        for spot in ground.spots(file, command.cwd):
+            if spot.target.path is not None and spot.target.place != "null":
+                history.fetched[spot.target.path] = tuple(urls)
+
+
+_RUNNERS = frozenset(
+    "sh bash dash zsh ksh ash fish source . python perl ruby node deno bun php pwsh powershell lua Rscript tclsh osascript".split()
+)
+
+
+def _fetched(command: Command, ground: Ground, history: History) -> tuple[str, ...] | None:
+    """The URLs of what an earlier command has fetched and this one runs."""
+    if not history.fetched:
+        return None
+    words: list[Word] = [command.argv[0]]
+    if any(name in _RUNNERS for name in program_names(command.argv[0])):
+        words.extend(parse(command.argv).words[:1])
+    for word in words:
+        if not isinstance(word, str) or (word is command.argv[0] and "/" not in word):
+            continue
+        for spot in ground.spots(word, command.cwd):
+            if spot.target.path in history.fetched:
+                return history.fetched[spot.target.path]
+    return None

@@ -1,0 +1,203 @@
+"""Owns reading an argv as options and words, in the way the program itself would read it.
+
+Which options take a value is said by the rule packs and by `scan.touch`; what the words mean is left to them too.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from chrono.scan.command import Command, Many, Pattern, Word
+from chrono.scan.rule import GNU, Options
+
+_ABBREVIATED = 5
+"""The shortest `--abc` that counts as the abbreviation of a long option."""
+
+_WHOLE = frozenset(
+    ["--force", "--all", "--delete", "--prune", "--hard", "--soft", "--tags", "--mirror", "--no-verify", "--dry"]
+)
+
+
+class Parsed(NamedTuple):
+    """An argv taken apart.
+
+    `flags` are (option as written, value); a cluster `-rf` stands there whole and letter by letter. `words` are the
+    other arguments, subcommands first. `after_dashes`: how many of `words` stand in front of `--`, None without one.
+    """
+
+    style: str
+    flags: tuple[tuple[str, Word | None], ...]
+    words: tuple[Word, ...]
+    after_dashes: int | None
+
+    def has(self, name: str) -> bool:
+        """Whether an option is given, in any spelling the program would take for it."""
+        return any(flag_is(self.style, written, name) for written, _ in self.flags)
+
+    def has_any(self, names: tuple[str, ...]) -> bool:
+        return any(self.has(name) for name in names)
+
+    def values(self, *names: str) -> tuple[Word, ...]:
+        """The known values of options, in order."""
+        return tuple(
+            value
+            for written, value in self.flags
+            if value is not None and any(flag_is(self.style, written, name) for name in names)
+        )
+
+
+def flag_is(style: str, written: str, name: str) -> bool:
+    """Whether an option as written stands for the option `name`."""
+    if written == name:
+        return True
+    if style == "gnu":
+        return (
+            len(written) >= _ABBREVIATED
+            and written.startswith("--")
+            and name.startswith(written)
+            and written not in _WHOLE
+        )
+    if style == "slash":
+        return written.lower() == name.lower()
+    lower, wanted = written.lower(), name.lower()
+    return lower == wanted or (len(lower) > 1 and wanted.startswith(lower))
+
+
+def parse(argv: tuple[Word, ...], options: Options = GNU) -> Parsed:
+    """Takes an argv (with its program) apart."""
+    style, tables = options
+    if style == "slash":
+        return _parse_slashes(argv)
+    by_verb = dict(tables)
+    with_value = by_verb.get("", frozenset())
+    flags: list[tuple[str, Word | None]] = []
+    words: list[Word] = []
+    after_dashes: int | None = None
+    at = 1
+    while at < len(argv):
+        word = argv[at]
+        at += 1
+        text = _as_option(word)
+        if text is None or after_dashes is not None:
+            words.append(word)
+            if isinstance(word, str) and after_dashes is None and len(words) <= 2:
+                verb = " ".join(piece for piece in words if isinstance(piece, str))
+                with_value = by_verb.get(verb, with_value)
+            continue
+        if text == "--":
+            after_dashes = len(words)
+            continue
+        name, value = _split(text, word, style)
+        if value is None and name in with_value:
+            value = argv[at] if at < len(argv) else None
+            at += 1
+        elif style == "gnu" and value is None and name[1:2] != "-" and len(name) > 2:
+            at = _cluster(name, argv, at, with_value, flags)
+        flags.append((name, value))
+        if style == "gnu" and value is not None and name[1:2] != "-" and len(name) > 2:
+            _cluster(name, (), 0, frozenset(), flags)
+    return Parsed(style, tuple(flags), tuple(words), after_dashes)
+
+
+def _as_option(word: Word) -> str | None:
+    """The known beginning of an argument that is an option, else None."""
+    if isinstance(word, Many):
+        return None
+    if isinstance(word, Pattern):
+        head = word.pieces[0] if word.pieces else None
+        return head if head is not None and len(head) > 1 and head[0] == "-" else None
+    return word if len(word) > 1 and word[0] == "-" else None
+
+
+def _split(text: str, word: Word, style: str) -> tuple[str, Word | None]:
+    """An option and the value that is written into it (`--name=value`, `-Name:value`)."""
+    sign = ":" if style == "powershell" else "="
+    name, found, value = text.partition(sign)
+    if not found:
+        return text, None
+    if isinstance(word, Pattern):
+        return name, Pattern((value, *word.pieces[1:]))
+    return name, value
+
+
+def _cluster(
+    name: str, argv: tuple[Word, ...], at: int, with_value: frozenset[str], flags: list[tuple[str, Word | None]]
+) -> int:
+    """Adds the letters of `-rf`, `-n5`, `-fx FILE`; answers where the arguments go on."""
+    for place, letter in enumerate(name[1:], 1):
+        option = "-" + letter
+        if option in with_value:
+            rest = name[place + 1 :]
+            if rest:
+                flags.append((option, rest))
+                return at
+            flags.append((option, argv[at] if at < len(argv) else None))
+            return at + 1
+        flags.append((option, None))
+    return at
+
+
+def _parse_slashes(argv: tuple[Word, ...]) -> Parsed:
+    """cmd.exe's way: `/s /q`, `/s/q`, `/name:value`; dashes too, since many tools take both."""
+    flags: list[tuple[str, Word | None]] = []
+    words: list[Word] = []
+    for word in argv[1:]:
+        if isinstance(word, str) and word[:1] == "/" and len(word) > 1 and "\\" not in word:
+            for part in word[1:].split("/"):
+                name, found, value = part.partition(":")
+                flags.append(("/" + name, value if found else None))
+        elif isinstance(word, str) and word[:1] == "-" and len(word) > 1:
+            flags.append((word, None))
+            flags.append(("/" + word[1:], None))
+        else:
+            words.append(word)
+    return Parsed("slash", tuple(flags), tuple(words), None)
+
+
+def program_names(word: Word) -> tuple[str, ...]:
+    """Names under which a program is known: without folder, `.exe` and version; as it is first."""
+    if isinstance(word, Many):
+        return ()
+    if isinstance(word, Pattern):
+        tail = word.pieces[-1] if word.pieces else None
+        if tail is None or "/" not in tail:
+            return ()
+        word = tail
+    known = _NAMES.get(word)
+    if known is None:
+        if len(_NAMES) > 2000:
+            _NAMES.clear()
+        known = _NAMES[word] = _names_of(word)
+    return known
+
+
+_ENDINGS = (".exe", ".cmd", ".bat", ".com")
+_NAMES: dict[str, tuple[str, ...]] = {}
+
+
+def _names_of(word: str) -> tuple[str, ...]:
+    name = word.rsplit("/", 1)[-1].rsplit("\\", 1)[-1] or word
+    names = [name]
+    lower = _plain(name)
+    if lower not in names:
+        names.append(lower)
+    bare = lower.rstrip("0123456789.").rstrip("-")
+    if len(bare) > 2 and bare != lower and not lower.endswith("."):
+        names.append(bare)
+    return tuple(names)
+
+
+def name_of(command: Command) -> str:
+    """The program's name in small letters, without folder and `.exe`; "" where it is not known."""
+    names = program_names(command.argv[0])
+    if not names:
+        return ""
+    return names[1] if len(names) > 1 and names[1] == _plain(names[0]) else names[0]
+
+
+def _plain(name: str) -> str:
+    lower = name.lower()
+    for ending in _ENDINGS:
+        if lower.endswith(ending) and len(lower) > len(ending):
+            return lower[: -len(ending)]
+    return lower

@@ -1,0 +1,269 @@
+"""Owns the door of the scan: text of a command, or paths of an edit, to findings and refusals. Never raises.
+
+Parsing is left to `scan.shell`, code to `scan.code`, what a command starts to `scan.follow`, rules to `scan.match`;
+whether anything may run is decided by `policy`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from chrono.scan.command import Command, Evaluation, Redirect, Refusal
+from chrono.scan.finding import Finding, Scan
+from chrono.scan.match import Step, findings_of, findings_of_writes
+from chrono.scan.paths import Ground
+from chrono.scan.rule import Ruleset
+from chrono.scan.world import World
+
+if TYPE_CHECKING:
+    from chrono.scan.follow.started import Started
+
+MAX_SCRIPTS = 16
+MAX_TEXT = 1_000_000
+SHELLS = ("bash", "sh", "zsh", "dash", "ksh", "fish", "powershell", "pwsh", "cmd")
+
+WINDOWS_SHELLS = ("powershell", "pwsh", "cmd")
+
+CONFUSABLE = "scan.confusable"
+CONFUSABLE_SCORE = 60
+
+
+def scan(text: str, ruleset: Ruleset, world: World, *, shell: str = "bash") -> Scan:
+    """Everything known about one command text.
+
+    `shell` is the shell that would run it: "bash", "sh", "zsh", "powershell" or "cmd". Files that the text starts are
+    followed (4 deep, 16 of them, 1 MB each); more is refused. Whatever is not foreseen is a Refusal, never an exception
+    and never silence.
+    """
+    return _guarded(lambda: _scan(text, ruleset, world, shell), text)
+
+
+def scan_edit(paths: tuple[str, ...], ruleset: Ruleset, world: World) -> Scan:
+    """What it means that an agent's own tool writes these files: findings for control files, credentials, start-up
+    files and whatever lies outside the project; none for an ordinary file of the project. Never raises."""
+    return _guarded(lambda: _scan_edit(paths, ruleset, world), "\n".join(paths))
+
+
+def _guarded(work: Callable[[], Scan], text: str) -> Scan:
+    try:
+        return work()
+    except (RecursionError, MemoryError):
+        return _refused(text, Refusal("limit", "it is nested too deeply to be checked", (0, len(text))))
+    except Exception as error:
+        why = f"the scanner could not judge it ({type(error).__name__})"
+        return _refused(text, Refusal("unparsed", why, (0, len(text))))
+
+
+def _refused(text: str, refusal: Refusal) -> Scan:
+    return Scan(text, (), (), (refusal,), False)
+
+
+def _scan(text: str, ruleset: Ruleset, world: World, shell: str) -> Scan:
+    if "\0" in text:
+        return _refused(text, Refusal("nul", "it holds a NUL character", (text.index("\0"), text.index("\0") + 1)))
+    if len(text) > MAX_TEXT:
+        return _refused(text, Refusal("limit", f"it is longer than {MAX_TEXT} characters", (0, len(text))))
+    ground = Ground(world)
+    walk = Walk(world, ruleset, ground)
+    walk.text(text, shell)
+    if "\r" in text:
+        # A shell keeps the sign, an editor or a terminal drops it: both readings count.
+        walk.text(text.replace("\r\n", "\n").replace("\r", ""), shell)
+    findings = walk.findings()
+    if not text.isascii():
+        findings.extend(_confusable(text, findings, ruleset, world, shell))
+    refusals = tuple(dict.fromkeys(walk.refusals))
+    commands = tuple(step.command for step in walk.steps)
+    return Scan(text, commands, tuple(findings), refusals, _is_read_only(walk, findings), tuple(walk.followed.items()))
+
+
+def _is_read_only(walk: Walk, findings: list[Finding]) -> bool:
+    from chrono.scan.readonly import changes_nothing
+
+    if walk.refusals or walk.writes or not walk.steps:
+        return False
+    return all(changes_nothing(step.command, walk.ground) for step in walk.steps)
+
+
+class Walk:
+    """Goes through a text and everything it starts, in the order of running."""
+
+    def __init__(self, world: World, ruleset: Ruleset, ground: Ground) -> None:
+        self.world = world
+        self.ruleset = ruleset
+        self.ground = ground
+        self.steps: list[Step] = []
+        self.refusals: list[Refusal] = []
+        self.writes: list[tuple[Redirect, tuple[int, int]]] = []
+        self.files: list[tuple[str, str]] = []
+        self.followed: dict[str, str] = {}
+        self._scripts: set[str] = set()
+        self._open: list[tuple[object, ...]] = []
+
+    def text(self, text: str, shell: str) -> None:
+        """Evaluates the outermost text."""
+        self._take(_evaluate(text, self.world, shell), depth=0, followed=False)
+        self._startup_files()
+
+    def findings(self) -> list[Finding]:
+        found = findings_of(tuple(self.steps), self.ruleset, self.ground)
+        found.extend(findings_of_writes(tuple(self.writes), self.ruleset, self.ground))
+        return found
+
+    def _take(self, evaluation: Evaluation, *, depth: int, followed: bool) -> None:
+        self.refusals.extend(evaluation.refusals)
+        self.writes.extend(evaluation.writes)
+        self.files.extend(evaluation.files)
+        for command in evaluation.commands:
+            self.steps.append(Step(command, followed))
+            if not command.builtin:
+                self._follow(command, depth, followed)
+
+    def _follow(self, command: Command, depth: int, followed: bool) -> None:
+        from chrono.scan.follow.started import started
+
+        for answer in started(command, self.world, depth=depth, files=tuple(self.files)):
+            if isinstance(answer, Refusal):
+                self.refusals.append(answer)
+                continue
+            key = (answer.path, answer.text, answer.args, answer.cwd, answer.language)
+            if key in self._open:
+                continue
+            name = answer.path or answer.via[-1]
+            if answer.path is not None:
+                self._scripts.add(name)
+            if answer.path is not None and answer.sha256 is not None:
+                self.followed[answer.path] = answer.sha256
+            if len(self._scripts) > MAX_SCRIPTS:
+                self.refusals.append(Refusal("limit", f"it starts more than {MAX_SCRIPTS} scripts", command.span))
+                return
+            self._open.append(key)
+            evaluation = _evaluate_started(answer, self.world, command)
+            self._take(evaluation, depth=depth + 1, followed=self._counts_as_followed(answer, followed))
+            self._open.pop()
+
+    def _counts_as_followed(self, answer: Started, around: bool) -> bool:
+        """Inline code and files that the text itself writes are the user's own words; a file on disk is not."""
+        return around or answer.sha256 is not None or (answer.path is None and not _is_inline(answer.via[-1]))
+
+    def _startup_files(self) -> None:
+        """What the text writes into a shell's start-up file runs later: it is judged as if it ran now."""
+        for path, text in list(dict(self.files).items()):
+            if self.ground.place(self.ground.real(path)) != "startup" or len(text) > 65_536:
+                continue
+            evaluation = _evaluate(text, self.world, "bash", via=(path,))
+            self._take(evaluation._replace(refusals=()), depth=1, followed=True)
+
+
+def _is_inline(link: str) -> bool:
+    return " -" in link or link.startswith("-") or "stdin" in link
+
+
+def _evaluate_started(answer: Started, world: World, command: Command) -> Evaluation:
+    from chrono.scan.code.languages import LANGUAGES, commands_of
+
+    if answer.language in SHELLS:
+        return _evaluate(answer.text, world, answer.language, started=answer, span=command.span)
+    if answer.language in LANGUAGES:
+        return commands_of(
+            answer.language,
+            answer.text,
+            world=world,
+            name=answer.via[-1],
+            args=answer.args,
+            cwd=answer.cwd,
+            via=answer.via[:-1],
+            span=command.span,
+        )
+    return Evaluation(())
+
+
+def _evaluate(
+    text: str,
+    world: World,
+    shell: str,
+    *,
+    via: tuple[str, ...] = (),
+    started: Started | None = None,
+    span: tuple[int, int] | None = None,
+) -> Evaluation:
+    """The text under the dialect of the shell that runs it."""
+    if shell in WINDOWS_SHELLS:
+        from chrono.scan.windows import commands_of_windows
+
+        cwd = started.cwd if started else world.cwd
+        return commands_of_windows(text, world, shell=shell, via=started.via if started else via, cwd=cwd, span=span)
+    from chrono.scan.shell.evaluate import evaluate
+
+    dialect = {"dash": "sh", "ksh": "bash", "fish": "bash"}.get(shell, shell)
+    if started is None:
+        return evaluate(text, world, dialect=dialect, via=via)
+    return evaluate(
+        text, world, dialect=dialect, args=started.args, via=started.via, cwd=started.cwd, env=started.env, span=span
+    )
+
+
+# --- look-alikes ----------------------------------------------------------------------------------------------------------
+
+_INVISIBLE = dict.fromkeys(
+    [
+        0xAD,
+        0x34F,
+        0x61C,
+        0x115F,
+        0x1160,
+        0x180E,
+        *range(0x200B, 0x2010),
+        *range(0x202A, 0x202F),
+        *range(0x2060, 0x2070),
+        0xFEFF,
+    ]
+)
+_SPACES = dict.fromkeys([0xA0, 0x1680, *range(0x2000, 0x200B), 0x202F, 0x205F, 0x3000], " ")
+_LETTERS = dict(
+    zip(
+        map(ord, "аеорсухіѕјԁһӏкмтвнгпАВЕКМНОРСТУХІЅЈαοερντικυ‐‑‒–—−⁄∕～＄／"),
+        "aeopcyxisjdhlkmtbhrnABEKMHOPCTYXISJaoepvtiku------//~$/",
+        strict=True,
+    )
+)
+
+
+def folded(text: str) -> str:
+    """The text as it looks: invisible characters gone, foreign spaces and look-alike letters in plain form."""
+    plain = text.translate({**_INVISIBLE, **_SPACES, **_LETTERS})
+    return "".join(chr(ord(c) - 0xFEE0) if 0xFF01 <= ord(c) <= 0xFF5E else c for c in plain)
+
+
+def _confusable(text: str, findings: list[Finding], ruleset: Ruleset, world: World, shell: str) -> list[Finding]:
+    """A finding where the text looks like something dangerous that it is not quite."""
+    plain = folded(text)
+    if plain == text:
+        return []
+    walk = Walk(world, ruleset, Ground(world))
+    walk.text(plain, shell)
+    known = {finding.rule for finding in findings}
+    worst = max((f for f in walk.findings() if f.rule not in known), key=lambda f: f.score, default=None)
+    if worst is None or worst.score < CONFUSABLE_SCORE:
+        return []
+    return [
+        worst._replace(
+            rule=CONFUSABLE,
+            title=f"looks like something dangerous: {worst.title}",
+            why="invisible or look-alike characters make the text read differently from what would run",
+            safer="write the command in plain ASCII",
+            reversible="no",
+            span=(0, len(text)),
+        )
+    ]
+
+
+# --- edits ----------------------------------------------------------------------------------------------------------------
+
+
+def _scan_edit(paths: tuple[str, ...], ruleset: Ruleset, world: World) -> Scan:
+    ground = Ground(world)
+    steps = tuple(Step(Command(("edit-file", path), span=(0, 0), cwd=world.cwd)) for path in paths)
+    findings = findings_of(steps, ruleset, ground)
+    return Scan("\n".join(paths), tuple(step.command for step in steps), tuple(findings), (), False)

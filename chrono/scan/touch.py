@@ -1,0 +1,635 @@
+"""Owns what a command does to files: which of its words are paths, and whether they are read, written or deleted.
+
+What a path is is left to `scan.paths`, whether it matters to the rules. Git's own verbs are in `scan.gitwork`, lists
+that come through a pipe in `scan.listing`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from chrono.scan.command import Command, Pattern, Redirect, Word
+from chrono.scan.finding import Target
+from chrono.scan.gitwork import git_touches
+from chrono.scan.listing import find_words, listed_words, lists_worktree
+from chrono.scan.options import Parsed, name_of, parse, program_names
+from chrono.scan.paths import Claim, Ground, Spot, Touch
+from chrono.scan.rule import GNU, Options
+
+KINDS = (
+    "read",
+    "write",
+    "append",
+    "empty",
+    "edit",
+    "delete",
+    "delete-tree",
+    "move",
+    "mode",
+    "mode-tree",
+    "owner",
+    "owner-tree",
+    "link",
+    "discard",
+    "remove-untracked",
+)
+"""What can happen to a path. "write" puts other content in its place, "empty" leaves nothing, "edit" changes it in
+place, "move" takes it away from where it is, "discard" and "remove-untracked" are git's ways to lose work."""
+
+
+Reader = Callable[["Asked"], Iterator["Claim | Touch"]]
+
+
+class Asked(NamedTuple):
+    """One command whose paths are wanted."""
+
+    command: Command
+    name: str
+    parsed: Parsed
+    ground: Ground
+
+
+def touches_of(command: Command, ground: Ground, found_by: Command | None = None) -> tuple[Touch, ...]:
+    """Everything a command does to files, as far as its words tell; redirections are part of it.
+
+    `found_by` is the `find` that starts the command for what it finds.
+    """
+    names = program_names(command.argv[0])
+    windows = any(name in _WINDOWS for name in names)
+    touches: list[Touch] = []
+    for name in names:
+        reader = _READERS.get(name)
+        if reader is None:
+            continue
+        asked = Asked(_listed(command, found_by), name, parse(command.argv, options_of(name)), ground)
+        if asked.command is not command:
+            asked = asked._replace(parsed=parse(asked.command.argv, options_of(name)))
+        for claim in reader(asked):
+            if isinstance(claim, Touch):
+                touches.append(claim)
+                continue
+            how, word, last_link = claim
+            if isinstance(word, str) and _is_remote(word, name):
+                continue
+            spots = ground.spots(word, command.cwd, last_link=last_link, windows=windows)
+            touches.extend(Touch(how, spot) for spot in spots)
+        break
+    if command.redirects:
+        touches.extend(redirect_touches(command.redirects, command, ground))
+    return tuple(touches)
+
+
+def options_of(name: str) -> Options:
+    """How the options of a program that touches files are read."""
+    return _OPTIONS.get(name, GNU)
+
+
+def redirect_touches(redirects: tuple[Redirect, ...], command: Command | None, ground: Ground) -> Iterator[Touch]:
+    """What redirections do; `command` None for those of no command."""
+    for redirect in redirects:
+        op = redirect.op
+        if op in ("<<", "<<-", "<<<", "<&", ">&") and not _names_file(redirect):
+            continue
+        if op == "<":
+            how = "read"
+        elif ">>" in op or op == "<>":
+            how = "append"
+        elif ">" in op:
+            how = "empty" if command is None or _is_silent(command) else "write"
+        else:
+            continue
+        cwd = command.cwd if command is not None else ground.world.cwd
+        for spot in ground.spots(redirect.target, cwd):
+            yield Touch(how, spot)
+
+
+def _names_file(redirect: Redirect) -> bool:
+    """`>&file` writes a file; `>&2`, `>&-` do not."""
+    target = redirect.target
+    return redirect.op == ">&" and isinstance(target, str) and not target.strip("-").isdigit() and target != "-"
+
+
+def _is_silent(command: Command) -> bool:
+    """Whether the command writes nothing, so that `>` leaves an empty file."""
+    name = name_of(command)
+    if name in (":", "true", "false"):
+        return True
+    if name == "cat":
+        return len(command.argv) == 2 and command.argv[1] == "/dev/null"
+    if name == "printf":
+        return command.argv[1:] == ("",)
+    return name == "echo" and command.argv[1:] in (("-n",), ("-n", ""), ("-ne", ""))
+
+
+def _listed(command: Command, found_by: Command | None) -> Command:
+    """The command with words that another program found for it put in their place, where they can be told."""
+    argv = command.argv
+    if found_by is not None and command.via and command.via[-1].startswith("find -"):
+        words = tuple(find_words(found_by))
+        put = [w for word in argv for w in (words if isinstance(word, Pattern) and words else (word,))]
+        return command._replace(argv=tuple(dict.fromkeys(put)) if len(put) > len(argv) else tuple(put))
+    unknown = any(not isinstance(word, str) for word in argv[1:])
+    if command.upstream and unknown and command.via and command.via[-1].startswith(("xargs", "parallel")):
+        words = listed_words(command)
+        if words is not None:
+            known = tuple(word for word in argv if isinstance(word, str))
+            return command._replace(argv=(*known, *words))
+    return command
+
+
+def _is_remote(word: str, name: str) -> bool:
+    """`host:path` of rsync and scp, URLs."""
+    head, colon, rest = word.partition(":")
+    if not colon or "/" in head:
+        return False
+    return rest.startswith("//") or (name in ("rsync", "scp", "sftp") and len(head) > 1)
+
+
+# --- programs -------------------------------------------------------------------------------------------------------------
+
+
+def _all(words: tuple[Word, ...], how: str, last_link: bool = False) -> Iterator[Claim]:
+    for word in words:
+        yield how, word, last_link
+
+
+def _rm(asked: Asked) -> Iterator[Claim | Touch]:
+    parsed = asked.parsed
+    tree = parsed.has_any(("-r", "-R", "--recursive"))
+    if lists_worktree(asked.command) and any(not isinstance(word, str) for word in asked.command.argv):
+        target = Target(asked.ground.root, "files that git lists", "worktree", True)
+        return iter((Touch("delete", Spot(target, True, "dir")),))
+    return _all(parsed.words, "delete-tree" if tree else "delete", True)
+
+
+def _delete(asked: Asked) -> Iterator[Claim]:
+    return _all(asked.parsed.words, "delete", True)
+
+
+def _delete_tree(asked: Asked) -> Iterator[Claim]:
+    return _all(asked.parsed.words, "delete-tree", True)
+
+
+def _rmdir(asked: Asked) -> Iterator[Claim]:
+    """A folder that is empty is no loss; cmd.exe's `rmdir /s` is something else."""
+    if any(isinstance(word, str) and word.lower() in ("/s", "-recurse") for word in asked.command.argv):
+        return _del(asked._replace(name="rd", parsed=parse(asked.command.argv, _SLASH)))
+    return iter(())
+
+
+def _shred(asked: Asked) -> Iterator[Claim]:
+    return _all(asked.parsed.words, "delete")
+
+
+def _mv(asked: Asked) -> Iterator[Claim]:
+    parsed = asked.parsed
+    into = parsed.values("-t", "--target-directory")
+    sources = parsed.words if into else parsed.words[:-1]
+    target = into[0] if into else (parsed.words[-1] if len(parsed.words) > 1 else None)
+    gone = target == "/dev/null"
+    yield from _all(sources, "delete-tree" if gone else "move", True)
+    if target is not None:
+        yield "write", target, False
+
+
+def _cp(asked: Asked) -> Iterator[Claim]:
+    parsed = asked.parsed
+    into = parsed.values("-t", "--target-directory")
+    sources = parsed.words if into else parsed.words[:-1]
+    target = into[0] if into else (parsed.words[-1] if len(parsed.words) > 1 else None)
+    yield from _all(sources, "read")
+    if target is not None:
+        yield ("empty" if sources in (("/dev/null",),) else "write"), target, False
+        yield from _into(target, sources, asked)
+
+
+def _into(target: Word, sources: tuple[Word, ...], asked: Asked) -> Iterator[Claim]:
+    """`cp a.json .claude` writes `.claude/a.json`."""
+    if not isinstance(target, str) or asked.ground.spots(target, asked.command.cwd)[:1] == ():
+        return
+    if asked.ground.spots(target, asked.command.cwd)[0].kind != "dir":
+        return
+    for source in sources:
+        if isinstance(source, str):
+            name = source.rstrip("/").rsplit("/", 1)[-1]
+            if name not in ("", ".", ".."):
+                yield "write", f"{target.rstrip('/')}/{name}", False
+
+
+def _ln(asked: Asked) -> Iterator[Claim]:
+    parsed = asked.parsed
+    words = parsed.words
+    if len(words) < 2:
+        return
+    forced = parsed.has_any(("-f", "--force"))
+    null = forced and words[0] == "/dev/null"
+    yield ("empty" if null else "link"), words[-1], True
+    if isinstance(words[0], str) and not null:
+        yield "read", words[0], False
+
+
+def _truncate(asked: Asked) -> Iterator[Claim]:
+    sizes = asked.parsed.values("-s", "--size")
+    grows = any(isinstance(size, str) and size[:1] in "+%/" for size in sizes)
+    return _all(asked.parsed.words, "write" if grows else "empty")
+
+
+def _dd(asked: Asked) -> Iterator[Claim]:
+    source = next((w for w in asked.command.argv if isinstance(w, str) and w.startswith("if=")), "")
+    for word in asked.command.argv[1:]:
+        head = word if isinstance(word, str) else word.pieces[0] if isinstance(word, Pattern) else None
+        if head is None or not head.startswith(("if=", "of=")):
+            continue
+        rest: Word = word[3:] if isinstance(word, str) else Pattern((head[3:] or None, *word.pieces[1:]))
+        if head.startswith("if="):
+            yield "read", rest, False
+        else:
+            yield ("empty" if source == "if=/dev/null" else "write"), rest, False
+
+
+def _tee(asked: Asked) -> Iterator[Claim]:
+    return _all(asked.parsed.words, "append" if asked.parsed.has_any(("-a", "--append")) else "write")
+
+
+def _mode(asked: Asked) -> Iterator[Claim]:
+    by_reference = asked.parsed.has("--reference")
+    tree = asked.parsed.has_any(("-R", "--recursive"))
+    kind = "owner" if asked.name in ("chown", "chgrp") else "mode"
+    words = asked.parsed.words if by_reference else asked.parsed.words[1:]
+    return _all(words, f"{kind}-tree" if tree else kind)
+
+
+def _chattr(asked: Asked) -> Iterator[Claim]:
+    return _all(asked.parsed.words[1:], "mode")
+
+
+def _find(asked: Asked) -> Iterator[Claim]:
+    if "-delete" in asked.command.argv:
+        for word in find_words(asked.command):
+            yield "delete-tree", word, False
+    for flag in ("-fprint", "-fprintf", "-fls", "-fprint0"):
+        if flag in asked.command.argv:
+            at = asked.command.argv.index(flag)
+            if at + 1 < len(asked.command.argv):
+                yield "write", asked.command.argv[at + 1], False
+
+
+def _rsync(asked: Asked) -> Iterator[Claim]:
+    words = asked.parsed.words
+    if len(words) < 2 or asked.parsed.has_any(("-n", "--dry-run")):
+        return
+    deletes = any(isinstance(w, str) and w.startswith("--del") for w in asked.command.argv)
+    yield from _all(words[:-1], "delete" if asked.parsed.has("--remove-source-files") else "read")
+    yield ("delete-tree" if deletes else "write"), words[-1], False
+
+
+def _scp(asked: Asked) -> Iterator[Claim]:
+    words = asked.parsed.words
+    yield from _all(words[:-1], "read")
+    if len(words) > 1:
+        yield "write", words[-1], False
+
+
+def _sed(asked: Asked) -> Iterator[Claim]:
+    parsed = asked.parsed
+    script_given = parsed.has_any(("-e", "--expression", "-f", "--file"))
+    in_place = any(flag.startswith("-i") or flag.startswith("--in-place") for flag, _ in parsed.flags)
+    files = parsed.words if script_given else parsed.words[1:]
+    return _all(tuple(file for file in files if file != ""), "edit" if in_place else "read")
+
+
+def _perl(asked: Asked) -> Iterator[Claim]:
+    """Only `-i`: what the code does is found out by following it."""
+    parsed = asked.parsed
+    if any(
+        flag == "-i" or (flag.startswith("-") and "i" in flag.split("=")[0][1:4] and flag[1] != "-")
+        for flag, _ in parsed.flags
+    ):
+        given = parsed.has_any(("-e", "-E"))
+        yield from _all(parsed.words if given else parsed.words[1:], "edit")
+
+
+def _sort(asked: Asked) -> Iterator[Claim]:
+    yield from _all(asked.parsed.words, "read")
+    yield from _all(asked.parsed.values("-o", "--output"), "write")
+
+
+def _read(asked: Asked) -> Iterator[Claim]:
+    return _all(asked.parsed.words, "read")
+
+
+def _read_after_first(asked: Asked) -> Iterator[Claim]:
+    given = asked.parsed.has_any(("-e", "-f", "--regexp", "--file"))
+    return _all(asked.parsed.words if given else asked.parsed.words[1:], "read")
+
+
+def _curl(asked: Asked) -> Iterator[Claim]:
+    parsed = asked.parsed
+    yield from _all(parsed.values("-o", "--output", "-D", "--dump-header", "-c", "--cookie-jar"), "write")
+    for word in parsed.values("-T", "--upload-file"):
+        yield "read", word, False
+    for word in parsed.values("-d", "--data", "--data-binary", "--data-raw", "--data-ascii", "-F", "--form", "--json"):
+        if isinstance(word, str) and "@" in word:
+            path = word.split("@", 1)[1].split(";", 1)[0]
+            if path not in ("", "-") and (word[0] == "@" or "=@" in word):
+                yield "read", path, False
+
+
+def _wget(asked: Asked) -> Iterator[Claim]:
+    yield from _all(asked.parsed.values("-O", "--output-document", "-o", "--output-file"), "write")
+    yield from _all(asked.parsed.values("--post-file", "--body-file"), "read")
+
+
+def _tar(asked: Asked) -> Iterator[Claim]:
+    """Archives are read and written; what a member list holds is not known."""
+    first = asked.command.argv[1] if len(asked.command.argv) > 1 else ""
+    letters = first if isinstance(first, str) else ""
+    parsed = asked.parsed
+    creates = ("c" in letters.lstrip("-")[:6] and not letters.startswith("--")) or parsed.has("--create")
+    extracts = ("x" in letters.lstrip("-")[:6] and not letters.startswith("--")) or parsed.has_any(("-x", "--extract"))
+    words = parsed.words if letters.startswith("-") else parsed.words[1:]
+    if "f" in letters and not letters.startswith("-"):
+        words = words[1:]
+    if creates:
+        yield from _all(words, "delete-tree" if parsed.has("--remove-files") else "read")
+    if extracts:
+        yield from _all(parsed.values("-C", "--directory"), "write")
+
+
+def _archive(asked: Asked) -> Iterator[Claim]:
+    yield from _all(asked.parsed.words[:1], "write")
+    moved = asked.name == "zip" and asked.parsed.has_any(("-m", "--move"))
+    yield from _all(asked.parsed.words[1:], "delete-tree" if moved else "read")
+
+
+def _unzip(asked: Asked) -> Iterator[Claim]:
+    return _all(asked.parsed.values("-d"), "write")
+
+
+def _gzip(asked: Asked) -> Iterator[Claim]:
+    return _all(asked.parsed.words, "read")
+
+
+def _write(asked: Asked) -> Iterator[Claim]:
+    return _all(asked.parsed.words, "write")
+
+
+def _touch_file(asked: Asked) -> Iterator[Claim]:
+    return _all(asked.parsed.words, "append")
+
+
+def _install(asked: Asked) -> Iterator[Claim]:
+    if asked.parsed.has_any(("-d", "--directory")):
+        return iter(())
+    return _cp(asked)
+
+
+def _patch(asked: Asked) -> Iterator[Claim]:
+    return _all(asked.parsed.words[:1], "edit")
+
+
+def _shell_write(asked: Asked) -> Iterator[Claim]:
+    return _all(asked.parsed.words[:1] or asked.parsed.values("-FilePath", "-Path", "-LiteralPath"), "write")
+
+
+def _remove_item(asked: Asked) -> Iterator[Claim]:
+    parsed = asked.parsed
+    if _what_if(parsed):
+        return
+    tree = parsed.has_any(("-Recurse", "-r", "/s"))
+    words = parsed.words + parsed.values("-Path", "-LiteralPath")
+    for word in words or _piped(asked):
+        yield ("delete-tree" if tree or not words else "delete"), word, True
+
+
+def _piped(asked: Asked) -> tuple[Word, ...]:
+    """Paths that come through a PowerShell pipe: the folder that is listed, with all that is in it."""
+    for argv in reversed(asked.command.upstream):
+        names = program_names(argv[0])
+        if any(name in ("get-childitem", "gci", "ls", "dir", "get-item", "gi") for name in names):
+            parsed = parse(
+                argv,
+                (
+                    "powershell",
+                    (("", frozenset(["-Filter", "-Include", "-Exclude", "-Path", "-LiteralPath", "-Depth"])),),
+                ),
+            )
+            filters = parsed.values("-Filter", "-Include")
+            starts = parsed.words + parsed.values("-Path", "-LiteralPath") or (".",)
+            tail = filters[0] if filters and isinstance(filters[0], str) else None
+            found: list[Word] = []
+            for start in starts:
+                if isinstance(start, str) and ("get-item" in names or "gi" in names):
+                    found.append(start)
+                elif isinstance(start, str):
+                    found.append(f"{start.rstrip('/')}/{tail or '*'}" if "*" not in start else start)
+                else:
+                    found.append(start)
+            return tuple(found)
+    return ()
+
+
+def _what_if(parsed: Parsed) -> bool:
+    return any(
+        flag.lower() in ("-whatif", "-wh", "-wi", "-what", "-whati") and value != "$false"
+        for flag, value in parsed.flags
+    )
+
+
+def _move_item(asked: Asked) -> Iterator[Claim]:
+    if _what_if(asked.parsed):
+        return
+    words = asked.parsed.words + asked.parsed.values("-Path", "-LiteralPath", "-Destination")
+    yield from _all(words[:1], "read" if "cop" in asked.name or asked.name in ("cpi", "xcopy") else "move", True)
+    yield from _all(words[1:2], "write")
+
+
+def _set_content(asked: Asked) -> Iterator[Claim]:
+    if not _what_if(asked.parsed):
+        words = asked.parsed.words[:1] + asked.parsed.values("-Path", "-LiteralPath", "-FilePath")
+        how = (
+            "append"
+            if asked.name in ("add-content", "ac")
+            else "empty"
+            if asked.name in ("clear-content", "clc")
+            else "write"
+        )
+        yield from _all(words, how)
+
+
+def _del(asked: Asked) -> Iterator[Claim]:
+    parsed = asked.parsed
+    if asked.name in ("del", "erase") and not parsed.has_any(("/s", "-Recurse")):
+        return _all(parsed.words, "delete", True)
+    tree = parsed.has_any(("/s", "-Recurse", "-r"))
+    return (
+        _all(parsed.words, "delete-tree" if tree else "delete", True)
+        if tree or asked.name in ("del", "erase")
+        else iter(())
+    )
+
+
+def _robocopy(asked: Asked) -> Iterator[Claim]:
+    parsed = asked.parsed
+    if parsed.has("/L"):
+        return
+    mirror = parsed.has_any(("/mir", "/purge"))
+    yield from _all(parsed.words[:1], "delete-tree" if parsed.has_any(("/move", "/mov")) else "read")
+    yield from _all(parsed.words[1:2], "delete-tree" if mirror else "write")
+
+
+def _icacls(asked: Asked) -> Iterator[Claim]:
+    return _all(asked.parsed.words[:1], "mode-tree" if asked.parsed.has("/t") else "mode")
+
+
+def _git(asked: Asked) -> Iterator[Claim | Touch]:
+    return git_touches(asked.command, asked.ground)
+
+
+_OPTIONS: dict[str, Options] = {
+    name: ("gnu", (("", frozenset(values.split())),))
+    for name, values in {
+        "mv": "-t --target-directory -S --suffix",
+        "gmv": "-t --target-directory -S --suffix",
+        "cp": "-t --target-directory -S --suffix",
+        "gcp": "-t --target-directory -S --suffix",
+        "install": "-t --target-directory -S --suffix -m --mode -o --owner -g --group",
+        "ln": "-t --target-directory -S --suffix",
+        "truncate": "-s --size -r --reference",
+        "chown": "--reference --from",
+        "chgrp": "--reference",
+        "chmod": "--reference",
+        "rsync": "-e --rsh --exclude --include --exclude-from --include-from --files-from --bwlimit --port --timeout "
+        "--max-size --min-size -T --temp-dir --partial-dir --log-file --rsync-path -f --filter --password-file --chmod "
+        "--chown --compare-dest --copy-dest --link-dest --backup-dir --suffix -M --block-size -B",
+        "scp": "-c -F -i -J -l -o -P -S -D -X",
+        "sed": "-e --expression -f --file -l --line-length",
+        "gsed": "-e --expression -f --file -l --line-length",
+        "perl": "-e -E -I -M -m -F",
+        "ruby": "-e -I -r",
+        "sort": "-k --key -o --output -t --field-separator -S --buffer-size -T --temporary-directory --parallel",
+        "shred": "-n --iterations -s --size",
+        "head": "-n -c --lines --bytes",
+        "tail": "-n -c --lines --bytes -s --pid",
+        "grep": "-e -f -m -A -B -C -d -D --regexp --file --max-count --include --exclude --exclude-dir --color",
+        "egrep": "-e -f -m -A -B -C",
+        "rg": "-e -f -m -A -B -C -g -t -T --glob --type --regexp --file -j -M -r --replace",
+        "curl": "-o --output -D --dump-header -c --cookie-jar -T --upload-file -d --data --data-binary --data-raw "
+        "--data-ascii --data-urlencode -F --form --json -H --header -X --request -u --user -A --user-agent -e --referer "
+        "-b --cookie -m --max-time -x --proxy -w --write-out -K --config --connect-timeout --retry --cacert --cert -E "
+        "--key --resolve -r --range --url -y -Y -z -Q -P -C --retry-delay",
+        "wget": "-O --output-document -o --output-file --post-file --body-file --post-data --header -P --directory-prefix "
+        "-U --user-agent -t --tries -T --timeout -e -a --append-output -i --input-file --method --body-data -Q -l -A -R -D",
+        "tar": "-f --file -C --directory -T --files-from -X --exclude-from --exclude --strip-components --transform",
+        "gtar": "-f --file -C --directory -T --files-from -X --exclude-from --exclude",
+        "bsdtar": "-f --file -C --directory -T --files-from -X --exclude-from --exclude",
+        "zip": "-x -i -P -n -t -b",
+        "unzip": "-d -x -P",
+        "base64": "-w --wrap -i -o -b",
+        "xxd": "-l -s -c -g -o",
+        "od": "-t -j -N -w -A",
+        "openssl": "-in -out",
+        "patch": "-p -i --input -d --directory -o -r -D",
+        "tee": "",
+        "touch": "-d --date -r --reference -t",
+    }.items()
+}
+_POWERSHELL: Options = (
+    "powershell",
+    (
+        (
+            "",
+            frozenset(
+                "-Path -LiteralPath -Filter -Include -Exclude -Value -Encoding -Destination -FilePath -ErrorAction -EA "
+                "-Depth -Stream -Credential -InputObject -NewName -ItemType -Name".split()
+            ),
+        ),
+    ),
+)
+_SLASH: Options = ("slash", ())
+
+_READERS: dict[str, Reader] = {
+    "rm": _rm,
+    "grm": _rm,
+    "unlink": _delete,
+    "srm": _rm,
+    "rimraf": _delete_tree,
+    "del-cli": _delete_tree,
+    "trash": _delete_tree,
+    "shred": _shred,
+    "wipe": _delete_tree,
+    "mv": _mv,
+    "gmv": _mv,
+    "cp": _cp,
+    "gcp": _cp,
+    "install": _install,
+    "ln": _ln,
+    "truncate": _truncate,
+    "dd": _dd,
+    "gdd": _dd,
+    "dcfldd": _dd,
+    "tee": _tee,
+    "sponge": _write,
+    "touch": _touch_file,
+    "chmod": _mode,
+    "chown": _mode,
+    "chgrp": _mode,
+    "chattr": _chattr,
+    "chflags": _chattr,
+    "setfacl": _chattr,
+    "find": _find,
+    "gfind": _find,
+    "rsync": _rsync,
+    "scp": _scp,
+    "sed": _sed,
+    "gsed": _sed,
+    "perl": _perl,
+    "ruby": _perl,
+    "sort": _sort,
+    "grep": _read_after_first,
+    "egrep": _read_after_first,
+    "fgrep": _read_after_first,
+    "rg": _read_after_first,
+    "awk": _read_after_first,
+    "gawk": _read_after_first,
+    "jq": _read_after_first,
+    "curl": _curl,
+    "wget": _wget,
+    "tar": _tar,
+    "gtar": _tar,
+    "bsdtar": _tar,
+    "zip": _archive,
+    "7z": _archive,
+    "unzip": _unzip,
+    "gzip": _gzip,
+    "patch": _patch,
+    "edit-file": _write,
+    "git": _git,
+    **dict.fromkeys(
+        "cat tac less more most bat head tail strings base64 base32 xxd od hexdump nl cut tr rev paste fold wc "
+        "source . vim vi nano emacs code view diff cmp comm openssl gpg uuencode zcat bzip2 xz zstd column pr pg "
+        "ssh-keygen print-file Get-Content get-content gc type".split(),
+        _read,
+    ),
+    **dict.fromkeys(("remove-item", "ri"), _remove_item),
+    **dict.fromkeys(("move-item", "mi", "copy-item", "cpi", "rename-item", "rni"), _move_item),
+    **dict.fromkeys(("set-content", "sc", "out-file", "add-content", "ac", "clear-content", "clc"), _set_content),
+    **dict.fromkeys(("del", "erase", "rd"), _del),
+    "rmdir": _rmdir,
+    "robocopy": _robocopy,
+    "icacls": _icacls,
+    "takeown": _icacls,
+}
+_WINDOWS = frozenset(
+    "remove-item ri move-item mi copy-item cpi rename-item rni set-content sc out-file add-content ac clear-content clc "
+    "del erase rd robocopy icacls takeown get-content gc get-childitem gci attrib move copy ren xcopy".split()
+)
+_OPTIONS.update(
+    dict.fromkeys(
+        "remove-item ri move-item mi copy-item cpi rename-item rni set-content sc out-file add-content ac clear-content clc "
+        "get-content gc".split(),
+        _POWERSHELL,
+    )
+)
+_OPTIONS.update(dict.fromkeys("del erase rd robocopy icacls takeown".split(), _SLASH))
