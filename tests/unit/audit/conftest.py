@@ -16,6 +16,7 @@ from chrono.audit.record import Act, Actor, Anchor, Entry
 from chrono.audit.report import Trailer
 from chrono.audit.verify import Report, verify
 from chrono.audit.witness import Witness
+from chrono.clock import Clock
 from chrono.layout import HomeLayout, ProjectLayout
 
 BOB = Actor(user="bob", uid=1000, host="box", agent="claude-code", session="s-1", source="hook")
@@ -60,7 +61,7 @@ class Ground:
         os.makedirs(self.layout.dir)
         os.makedirs(self.home.root)
         self.place: LogPlace = project_place(self.layout)
-        self.clock = FakeClock()
+        self.clock: Clock = FakeClock()
         self.commits = FakeCommits()
         self.keys = KeySettings()
         self.log: AuditLog

@@ -518,7 +518,7 @@ def test_a_log_of_another_user_is_refused(log: Ground, monkeypatch: pytest.Monke
 
 
 def test_a_clock_that_goes_back_is_a_warning(log: Ground) -> None:
-    log.clock.at_ns -= 10**13
+    log.clock.at_ns -= 10**13  # type: ignore[attr-defined]
     log.command()
     report = log.verify(full=True)
     assert (report.exit_code, report.warnings) == (0, ("the clock went back at record 8",))
