@@ -74,8 +74,8 @@ class Assessor:
 
         Never raises for what text, folder or shell are; what cannot be judged is blocked.
         """
-        folder = os.path.realpath(os.path.join(self._start, cwd)) if cwd else self._start
         try:
+            folder = os.path.realpath(os.path.join(self._start, cwd)) if cwd else self._start
             setting = self._setting(folder)
             return self._judge(text, folder, shell or default_shell(), setting)
         except (ChronoError, OSError, ValueError) as error:
