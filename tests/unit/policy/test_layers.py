@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from chrono.policy.layers import effective, loosenings
@@ -112,6 +112,7 @@ def _strength(policy: Policy) -> tuple[int, int, int]:
     return policy.thresholds.block, policy.thresholds.ask, -DECISIONS.index(policy.reversible)
 
 
+@settings(deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     block=st.integers(0, 101),
     ask=st.integers(0, 101),
