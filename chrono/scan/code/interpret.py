@@ -41,11 +41,12 @@ Value = object
 
 
 class Arguments(NamedTuple):
-    """`more` is True where further arguments of unknown number may follow."""
+    """`more` is True where further arguments of unknown number may follow; `rest` tells what they are like."""
 
     values: tuple[Value, ...]
     named: dict[str, Value]
     more: bool = False
+    rest: Value = ANY
 
     def at(self, place: int, name: str = "") -> Value:
         """The argument at a place or by its name; ANY where it may be there but is not known, None where it is not."""
@@ -53,7 +54,7 @@ class Arguments(NamedTuple):
             return self.named[name]
         if place < len(self.values):
             return self.values[place]
-        return ANY if self.more else None
+        return self.rest if self.more else None
 
 
 class Library(Protocol):
@@ -61,7 +62,11 @@ class Library(Protocol):
 
     language: str
     hoists: bool
+    """Functions are known before the statements in front of them have run."""
     assigns_outward: bool
+    """An assignment goes to the variable of that name further out, where there is one."""
+    returns_last: bool
+    """A function returns the value of its last statement."""
 
     def name(self, run: Machine, name: str) -> Value: ...
     def attribute(self, run: Machine, owner: Value, name: str) -> Value: ...
@@ -118,6 +123,8 @@ class Machine:
         self.module = Scope(None)
         self.star_imports: list[str] = []
         self.endless = 0
+        self.last: Value = None
+        self.frames: list[Scope] = []
         self._registered: dict[int, tuple[Closure, Items]] = {}
         self._evaluate: dict[type, Callable[..., Value]] = {
             tree.Const: lambda node, scope: node.value,
@@ -140,7 +147,11 @@ class Machine:
             tree.Yield: self._yield,
             tree.Spread: lambda node, scope: self.value(node.value, scope),
             tree.Class: self._class,
-            tree.Block: self._block_value,
+            tree.Block: self._statement_value,
+            tree.If: self._statement_value,
+            tree.Branches: self._statement_value,
+            tree.Try: self._statement_value,
+            tree.Loop: self._statement_value,
         }
         self._execute: dict[type, Callable[..., str | None]] = {
             tree.If: self._if,
@@ -167,6 +178,12 @@ class Machine:
             return ANY
         return self.value(node, self.module)
 
+    def frame_arguments(self) -> Value:
+        """What the function that runs was called with, as a list (Perl's `@_`); the program's own outside functions."""
+        if self.frames:
+            return self.frames[-1].variables.get("@_")
+        return self._known("@ARGV")
+
     def registered_of(self, closure: Closure) -> Items:
         """The functions that a command-line group has been given; they run when it does."""
         return self._registered.setdefault(id(closure.node), (closure, Items()))[1]
@@ -186,8 +203,10 @@ class Machine:
                 ending = execute(node, scope)
                 if ending is not None:
                     return ending
-            elif self.value(node, scope) is NEVER:
-                return "raise"
+            else:
+                self.last = self.value(node, scope)
+                if self.last is NEVER:
+                    return "raise"
         return None
 
     def _step(self) -> None:
@@ -203,9 +222,11 @@ class Machine:
         before = dict(scope.variables)
         scope.variables.update({name: yes for name, (yes, _) in narrowed.items()})
         first = self.run(node.yes, scope)
+        last = self.last
         after_first = scope.variables
         scope.variables = before | {name: no for name, (_, no) in narrowed.items()}
         second = self.run(node.no, scope)
+        self.last = joined(last, self.last)
         if first is not None and second is not None:
             return first if first == second else "continue" if "continue" in (first, second) else first
         if second is not None:
@@ -401,11 +422,14 @@ class Machine:
     def _arguments(self, node: tree.Call, scope: Scope) -> Arguments:
         values: list[Value] = []
         more = False
+        further: Value = None
         for arg in node.args:
             if type(arg) is tree.Spread:
                 known, rest = elements(self.value(arg.value, scope))
                 values += known[:200]
-                more = more or rest is not None
+                if rest is not None:
+                    further = joined(further, rest) if more else rest
+                    more = True
             else:
                 values.append(self.value(arg, scope))
         named: dict[str, Value] = {}
@@ -417,7 +441,7 @@ class Machine:
                 named.update({k: v for k, v in given.entries.items() if isinstance(k, str)})
             else:
                 more = True
-        return Arguments(tuple(values), named, more)
+        return Arguments(tuple(values), named, more, further if further is not None else ANY)
 
     def invoke(self, function: Value, args: Arguments, line: int = 0) -> Value:
         """Calls a value."""
@@ -447,6 +471,8 @@ class Machine:
         elif isinstance(function, Thing) and function.kind == "class":
             return self._instance(function, args)
         else:
+            if isinstance(function, str):
+                self.effects.label = function[:60]
             answer = self.library.method(self, function, "", args)
         if answer is None:
             self.call_back(args)
@@ -472,13 +498,16 @@ class Machine:
         line, loops = self.effects.line, self.loops
         self.depth += 1
         closure.active += 1
+        self.frames.append(scope)
         if closure.node.expression and len(closure.body) == 1:
             result = self.value(closure.body[0], scope)
         else:
+            self.last = None
             ending = self.run(closure.body, scope)
-            result = scope.result
+            result = self.last if self.library.returns_last and not scope.returned else scope.result
             if ending == "raise" and not scope.returned:
                 result = NEVER
+        self.frames.pop()
         closure.active -= 1
         self.depth -= 1
         self.effects.line, self.loops = line, loops
@@ -498,7 +527,7 @@ class Machine:
         place = 0
         for parameter in parameters:
             if parameter.kind == "*":
-                scope.variables[parameter.name] = Items(values[place:], ANY if args.more else None)
+                scope.variables[parameter.name] = Items(values[place:], args.rest if args.more else None)
                 place = len(values)
             elif parameter.kind == "**":
                 scope.variables[parameter.name] = Table(dict(args.named), True)
@@ -512,7 +541,7 @@ class Machine:
                 scope.variables[parameter.name] = joined(default, ANY) if args.more else default
             else:
                 scope.variables[parameter.name] = ANY
-        scope.variables["@_"] = Items(values, ANY if args.more else None)
+        scope.variables["@_"] = Items(values, args.rest if args.more else None)
 
     def _instance(self, made: Thing, args: Arguments) -> Value:
         instance = Thing("instance", **{"\0class": made})
@@ -689,6 +718,8 @@ class Machine:
                 holder = holder or self.module
             elif self.library.assigns_outward and not declares:
                 holder = scope.find(target.name)
+            if target.name[:1] == "%" and isinstance(value, Items):
+                value = table_of(value)
             (holder or scope).variables[target.name] = value
         elif type(target) is tree.Attribute:
             owner = self.value(target.owner, scope)
@@ -697,7 +728,7 @@ class Machine:
             elif isinstance(owner, Table):
                 owner.entries[target.name] = value
         elif type(target) is tree.Index:
-            owner = self.value(target.owner, scope)
+            owner = self._indexed(target.owner, scope)
             key = self.value(target.key, scope)
             if isinstance(owner, Table) and isinstance(key, str | int):
                 owner.entries[key] = value
@@ -722,6 +753,19 @@ class Machine:
             self.bind(
                 target.target, self.value(target.value, scope) if value is None else value, scope, declares
             )
+
+    def _indexed(self, node: tree.Node, scope: Scope) -> Value:
+        """The list or table that an element is assigned to; a variable that is not set becomes one."""
+        owner = self.value(node, scope)
+        if (
+            owner is ANY
+            and type(node) is tree.Name
+            and node.name[:1] in ("%", "@")
+            and scope.find(node.name) is None
+        ):
+            owner = Table() if node.name[0] == "%" else Items()
+            scope.variables[node.name] = owner
+        return owner
 
     def _unpack(self, target: tree.ListOf, value: Value, scope: Scope, declares: bool) -> None:
         values, more = elements(value)
@@ -777,9 +821,20 @@ class Machine:
             scope.yields.values.append(value)
         return ANY
 
-    def _block_value(self, node: tree.Block, scope: Scope) -> Value:
-        self.run(node.body, scope)
-        return ANY
+    def _statement_value(self, node: tree.Node, scope: Scope) -> Value:
+        """A statement in the place of an expression (`x = if a then b else c end`)."""
+        self.last = None
+        self._execute[type(node)](node, scope)
+        return self.last if self.library.returns_last else ANY
+
+
+def table_of(value: Items) -> Table:
+    """A flat list of keys and values as a table."""
+    keys, values = value.values[::2], value.values[1::2]
+    return Table(
+        dict(zip((k if isinstance(k, str | int) else str(k) for k in keys), values, strict=False)),
+        value.more is not None,
+    )
 
 
 def _member(owner: Thing, name: str, depth: int = 0) -> Value:
@@ -819,12 +874,36 @@ _KIND_TESTS = frozenset(
 )
 
 
+def _tests_dots(node: tree.Node) -> bool:
+    """True of a test for `.` and `..` (or for hidden names), which no glob finds."""
+    if isinstance(node, tree.Binary):
+        return isinstance(node.right, tree.Const) and node.right.value in (".", "..")
+    if isinstance(node, tree.Call):
+        for arg in node.args:
+            values = (
+                [v.value for v in arg.items if isinstance(v, tree.Const)]
+                if isinstance(arg, tree.ListOf)
+                else []
+            )
+            if values and set(values) <= {".", ".."}:
+                return True
+            if (
+                isinstance(arg, tree.Const)
+                and isinstance(arg.value, str)
+                and arg.value.strip("/").startswith("^\\.")
+            ):
+                return True
+    return False
+
+
 def _names_in(node: tree.Node, depth: int = 0) -> Iterator[str]:
     """Variables that a test looks at, those of mere tests for kind left out."""
     if depth > 12:
         return
     if isinstance(node, tree.Name):
         yield node.name
+    elif _tests_dots(node):
+        return
     elif isinstance(node, tree.Call):
         function = node.function
         called = function.name if isinstance(function, tree.Name | tree.Attribute) else ""

@@ -88,6 +88,7 @@ class JavaScriptLibrary:
     language = "javascript"
     hoists = True
     assigns_outward = True
+    returns_last = False
 
     def name(self, run: Machine, name: str) -> Value:
         if name in ("__dirname", "__filename"):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from chrono.scan.command import Evaluation, Word
 from chrono.scan.world import World
 
-LANGUAGES = ("python", "javascript")
+LANGUAGES = ("python", "javascript", "ruby", "perl", "php")
 
 
 def commands_of(
@@ -32,6 +32,12 @@ def commands_of(
         from chrono.scan.code.python import commands_of_python as door
     elif language == "javascript":
         from chrono.scan.code.javascript import commands_of_javascript as door
+    elif language == "ruby":
+        from chrono.scan.code.ruby import commands_of_ruby as door
+    elif language == "perl":
+        from chrono.scan.code.perl import commands_of_perl as door
+    elif language == "php":
+        from chrono.scan.code.php import commands_of_php as door
     else:
         raise ValueError(f"no reader for {language}")
     return door(source, world=world, name=name, args=args, cwd=cwd, via=via, span=span)

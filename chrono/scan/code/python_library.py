@@ -100,6 +100,7 @@ class PythonLibrary:
     language = "python"
     hoists = False
     assigns_outward = False
+    returns_last = False
 
     def name(self, run: Machine, name: str) -> Value:
         if name == "__name__":

@@ -20,8 +20,11 @@ _ESCAPES = {
 }
 
 
-def delimited(source: str, at: int) -> tuple[str, int]:
-    """The content of a quote whose opening mark stands at `at`, and the place behind it. Brackets nest."""
+def delimited(source: str, at: int, *, inner: str = "") -> tuple[str, int]:
+    """The content of a quote whose opening mark stands at `at`, and the place behind it. Brackets nest.
+
+    `inner` opens an expression inside, which may hold the closing mark (Ruby's `#{`).
+    """
     opener = source[at : at + 1]
     closer = CLOSERS.get(opener, opener)
     depth = 1
@@ -30,6 +33,9 @@ def delimited(source: str, at: int) -> tuple[str, int]:
         letter = source[place]
         if letter == "\\":
             place += 2
+            continue
+        if inner and source.startswith(inner, place):
+            _, place = delimited(source, place + len(inner) - 1, inner=inner)
             continue
         if letter == closer:
             depth -= 1

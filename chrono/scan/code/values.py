@@ -205,7 +205,7 @@ def truth(value: object) -> bool | None:
         return True if value.entries else None if value.open else False
     if isinstance(value, Text):
         return True if any(isinstance(piece, str) for piece in value.pieces) else None
-    if isinstance(value, Ref | Bound | Partial | Thing):
+    if isinstance(value, Bound | Partial | Thing):
         return True
     if isinstance(value, Either):
         found = {truth(v) for v in value.values}
