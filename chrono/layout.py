@@ -52,10 +52,6 @@ class ProjectLayout(NamedTuple):
     def audit_pub(self) -> str:
         return os.path.join(self.dir, "audit.pub")
 
-    def adopted_log(self, log_id: str) -> str:
-        """Where the log that a stranger's `.chrono` came with is kept after `init --adopt`."""
-        return os.path.join(self.dir, f"audit-{log_id}.adopted.jsonl")
-
     @property
     def stat_cache(self) -> str:
         return os.path.join(self.dir, "stat.cache")

@@ -321,6 +321,10 @@ def _word(reader: _Reader, value: object, path: Path) -> Condition:
     return ("word", _patterns(reader, value, path))
 
 
+def _last_word(reader: _Reader, value: object, path: Path) -> Condition:
+    return ("last_word", _patterns(reader, value, path))
+
+
 def _redirect(reader: _Reader, value: object, path: Path) -> Condition:
     body = reader.mapping(value, path, ("op", "text", "place"))
     ops = reader.texts(body["op"], (*path, "op")) if "op" in body else ()
@@ -436,6 +440,7 @@ _CONDITIONS: dict[str, Callable[[_Reader, object, Path], Condition]] = {
     "arguments": _count,
     "flag": _flag,
     "word": _word,
+    "last_word": _last_word,
     "assigns": _assigns,
     "argument": _argument,
     "redirect": _redirect,

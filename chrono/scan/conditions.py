@@ -12,6 +12,7 @@ from typing import Any
 from chrono.scan.command import Command, Many, Pattern, Redirect, Word
 from chrono.scan.options import Parsed, parse, program_names
 from chrono.scan.paths import Ground, Spot, Touch
+from chrono.scan.touch import options_of as usual_options
 from chrono.scan.rule import GNU, Matcher, Options, Rule, Text
 
 MAX_REGEX_SUBJECT = 4096
@@ -33,7 +34,8 @@ class Case:
         self.touches = touches
         self.fetched = fetched
         self.names = program_names(command.argv[0])
-        self.options: Options = GNU
+        self._usual = next((usual_options(name) for name in self.names if usual_options(name) is not GNU), GNU)
+        self.options = self._usual
         self.skip = 0
         self.hits: list[Spot] = []
         self._parsed: dict[Options, Parsed] = {}
@@ -42,7 +44,7 @@ class Case:
         """Forgets what the last rule matched, and reads options the way this rule's pack says."""
         self.hits = []
         self.skip = 0
-        self.options = GNU
+        self.options = self._usual
         for name, options in rule.options:
             if name in self.names or (name.endswith("*") and any(n.startswith(name[:-1]) for n in self.names)):
                 self.options = options
@@ -148,6 +150,11 @@ def _word(case: Case, texts: tuple[Text, ...]) -> bool:
     return any(any_matches(texts, word) for word in case.command.argv[1:])
 
 
+def _last_word(case: Case, texts: tuple[Text, ...]) -> bool:
+    """The last argument as it stands, where it looks like an option too."""
+    return len(case.command.argv) > 1 and any_matches(texts, case.command.argv[-1])
+
+
 def _redirect(case: Case, ops: tuple[str, ...], texts: tuple[Text, ...] | None, places: tuple[str, ...] | None) -> bool:
     matched = False
     for redirect in case.command.redirects:
@@ -250,7 +257,8 @@ def _stdin(case: Case, state: str) -> bool:
     text = case.command.stdin
     if state == "known":
         return isinstance(text, str)
-    unknown = text is not None and not isinstance(text, str)
+    # Decoding that yields nothing is decoding that was not understood.
+    unknown = text is not None and (not isinstance(text, str) or text == "")
     return unknown or (text is None and bool(case.command.upstream))
 
 
@@ -372,6 +380,7 @@ _KINDS: dict[str, Callable[..., Any]] = {
     "argument": _argument,
     "count": _count,
     "word": _word,
+    "last_word": _last_word,
     "redirect": _redirect,
     "touches": _touches,
     "assigns": _assigns,

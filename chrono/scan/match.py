@@ -51,12 +51,23 @@ def findings_of(steps: tuple[Step, ...], ruleset: Ruleset, ground: Ground) -> li
     """All findings, in the order of the commands and of the rules; none twice."""
     history = History()
     found: dict[tuple[object, ...], Finding] = {}
-    for step in steps:
+    for at, step in enumerate(steps):
+        step = _fed(step, steps[at - 1] if at else None)
         for finding in _of_command(step, ruleset, ground, history):
             key = (finding.rule, finding.span, finding.targets, finding.via)
             found.setdefault(key, finding)
         _remember(step.command, ground, history)
     return list(found.values())
+
+
+def _fed(step: Step, before: Step | None) -> Step:
+    """`bash <(curl …)`: what stands in the substitution feeds the command that reads its path."""
+    command = step.command
+    if before is None or not any(isinstance(w, str) and w.startswith("/dev/fd/") for w in command.argv[1:]):
+        return step
+    feeding = (*before.command.upstream, before.command.argv)
+    argv = tuple(w for w in command.argv if not (isinstance(w, str) and w.startswith("/dev/fd/")))
+    return step._replace(command=command._replace(argv=argv, upstream=(*command.upstream, *feeding)))
 
 
 def findings_of_writes(

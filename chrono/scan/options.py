@@ -142,8 +142,8 @@ def _parse_slashes(argv: tuple[Word, ...]) -> Parsed:
     flags: list[tuple[str, Word | None]] = []
     words: list[Word] = []
     for word in argv[1:]:
-        if isinstance(word, str) and word[:1] == "/" and len(word) > 1 and "\\" not in word:
-            for part in word[1:].split("/"):
+        if isinstance(word, str) and word[:1] == "/" and len(word) > 1 and "\\" not in word.partition(":")[0]:
+            for part in (word[1:],) if ":" in word else word[1:].split("/"):
                 name, found, value = part.partition(":")
                 flags.append(("/" + name, value if found else None))
         elif isinstance(word, str) and word[:1] == "-" and len(word) > 1:

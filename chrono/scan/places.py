@@ -168,7 +168,7 @@ _DISPOSABLE_ENDS = (
     ".whl .coverage .prof .trace .core .dump.tmp .part .crdownload .elc .beam .hi .dyn_o .dyn_hi .ds_store .stackdump"
 ).split()
 _DISPOSABLE_NAMES = frozenset(
-    ".ds_store thumbs.db desktop.ini nohup.out core .coverage coverage.xml coverage.out coverage.json junit.xml report.xml "
+    "package-lock.json npm-shrinkwrap.json pnpm-lock.yaml go.sum .ds_store thumbs.db desktop.ini nohup.out core .coverage coverage.xml coverage.out coverage.json junit.xml report.xml "
     "a.out npm-debug.log yarn-error.log lerna-debug.log .eslintcache .tsbuildinfo .python_history .sconsign.dblite "
     "cover.out profile.out cpu.prof mem.prof lcov.info .nyc_output".split()
 )

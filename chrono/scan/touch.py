@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from chrono.scan.command import Command, Pattern, Redirect, Word
 from chrono.scan.finding import Target
-from chrono.scan.gitwork import git_touches
+from chrono.scan.gitwork import GIT_OPTIONS, git_touches
 from chrono.scan.listing import find_words, listed_words, lists_worktree
 from chrono.scan.options import Parsed, name_of, parse, program_names
 from chrono.scan.paths import Claim, Ground, Spot, Touch
@@ -127,6 +127,8 @@ def _listed(command: Command, found_by: Command | None) -> Command:
     argv = command.argv
     if found_by is not None and command.via and command.via[-1].startswith("find -"):
         words = tuple(find_words(found_by))
+        tree = parse(argv).has_any(("-r", "-R", "--recursive"))
+        words = tuple(word for word in words if tree or isinstance(word, Pattern))
         put = [w for word in argv for w in (words if isinstance(word, Pattern) and words else (word,))]
         return command._replace(argv=tuple(dict.fromkeys(put)) if len(put) > len(argv) else tuple(put))
     unknown = any(not isinstance(word, str) for word in argv[1:])
@@ -632,4 +634,5 @@ _OPTIONS.update(
         _POWERSHELL,
     )
 )
+_OPTIONS["git"] = GIT_OPTIONS
 _OPTIONS.update(dict.fromkeys("del erase rd robocopy icacls takeown".split(), _SLASH))

@@ -160,6 +160,7 @@ def _custom_rules(policy: Policy, base: Ruleset) -> tuple[Rule, ...]:
     from chrono.rulepack.compile import RulePackError, compile_rules
 
     taken = {rule.id for rule in base.rules}
+    read_as = {name: options for rule in base.rules for name, options in rule.options}
     extra: list[Rule] = []
     for custom in policy.rules:
         try:
@@ -175,7 +176,9 @@ def _custom_rules(policy: Policy, base: Ruleset) -> tuple[Rule, ...]:
                     line=line,
                 )
             taken.add(rule.id)
-        extra.extend(rules)
+            # Which options of a program take a value, the installed packs know.
+            known = tuple((name, read_as[name]) for name in rule.programs if name in read_as)
+            extra.append(rule._replace(options=rule.options or known))
     return tuple(extra)
 
 

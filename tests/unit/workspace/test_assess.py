@@ -159,3 +159,11 @@ def test_the_public_function_judges_in_a_project(here: Path, environ: dict[str, 
     assert assess("Remove-Item -Recurse src", str(here), shell="powershell").decision in ("allow", "ask", "block")
     with pytest.raises(NoWorkspace):
         assess("ls", str(tmp_path))
+
+
+def test_the_shipped_example_holds_against_the_installed_rules(here: Path, environ: dict[str, str]) -> None:
+    example = Path(__file__).parents[3] / "docs" / "examples" / "chrono-policy.yaml"
+    (here / "chrono-policy.yaml").write_text(example.read_text())
+    assert decision(here, environ, "kubectl --context production get pods") == "block"
+    assert decision(here, environ, "kubectl --context staging get pods") == "allow"
+    assert decision(here, environ, "touch migrations/1.sql") == "block"

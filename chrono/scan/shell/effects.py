@@ -1,0 +1,74 @@
+"""Owns what programs do to files whose content the text may use later: copies, moves, downloads, edits in place."""
+
+from __future__ import annotations
+
+from chrono.scan.shell.machine import Machine
+from chrono.scan.shell.programs import output_of
+from chrono.scan.shell.state import Argv, State
+from chrono.scan.shell.values import MANY_FIELDS
+
+
+def on_files(m: Machine, name: str, argv: Argv, state: State) -> None:
+    """Remembers what the program leaves in files, where that matters for what runs later."""
+    if name in ("cp", "mv", "ln", "install") and m.files:
+        _copy(m, name, argv, state)
+    elif name in ("curl", "wget"):
+        _download(m, name, argv, state)
+    elif name == "sed" and m.files and any(word.startswith(("-i", "--in-place")) for word in argv):
+        _edit(m, argv, state)
+    elif name == "dd":
+        for word in argv[1:]:
+            if word.startswith("of="):
+                m.write_file(word[3:], state.stdin if not any(w.startswith("if=") for w in argv) else None, state)
+
+
+def _copy(m: Machine, name: str, argv: Argv, state: State) -> None:
+    operands = [word for word in argv[1:] if not word.startswith("-")]
+    if len(operands) != 2 or MANY_FIELDS in operands:
+        return
+    source, target = operands
+    key = m.key_of(source, state)
+    if key is None or key not in m.files:
+        return
+    if target.endswith("/"):
+        target += source.rpartition("/")[2]
+    m.write_file(target, m.files[key], state)
+    sources = m.file_sources.get(key)
+    target_key = m.key_of(target, state)
+    if sources and target_key is not None:
+        m.file_sources[target_key] = sources
+
+
+def _download(m: Machine, name: str, argv: Argv, state: State) -> None:
+    """The file a download is written to holds something unknown that came from that program."""
+    target = ""
+    flag = "-O" if name == "wget" else "-o"
+    for at, word in enumerate(argv[1:], 1):
+        if word in (flag, "--output", "--output-document") and at + 1 < len(argv):
+            target = argv[at + 1]
+        elif word.startswith(("--output=", "--output-document=")):
+            target = word.partition("=")[2]
+        elif word.startswith("-") and not word.startswith("--") and len(word) > 2 and flag[1] in word[1:]:
+            rest = word[word.index(flag[1]) + 1 :]
+            target = rest or (argv[at + 1] if at + 1 < len(argv) else "")
+    if not target and (name == "wget" or any(w in ("-O", "--remote-name") or (w[:1] == "-" and w[1:2] != "-" and "O" in w)
+                                             for w in argv[1:])):  # fmt: skip
+        urls = [word for word in argv[1:] if "/" in word and not word.startswith("-")]
+        target = urls[-1].rstrip("/").rpartition("/")[2].partition("?")[0] if urls else ""
+    if not target or target == "-" or "\0" in target:
+        return
+    m.write_file(target, None, state)
+    key = m.key_of(target, state)
+    if key is not None:
+        m.file_sources[key] = (argv,)
+
+
+def _edit(m: Machine, argv: Argv, state: State) -> None:
+    """`sed -i` on a file the text has written."""
+    words = [word for word in argv[1:] if not word.startswith(("-i", "--in-place"))]
+    for word in words:
+        key = m.key_of(word, state)
+        if key is not None and m.files.get(key) is not None:
+            reader = state.copy()
+            text = output_of(m, "sed", words, reader)
+            m.write_file(word, None if text == "\0" else text, state)

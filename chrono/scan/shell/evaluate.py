@@ -1,0 +1,96 @@
+"""Owns the door of this room: shell text in, the commands it can run out.
+
+The tree is read by `parser`, walked by `interpret`. specs: scanner sections 2 and 3.
+"""
+
+from __future__ import annotations
+
+from chrono.scan.command import Evaluation, Refusal, Word
+from chrono.scan.shell.interpret import PORTS
+from chrono.scan.shell.lexer import MAX_TEXT_CHARS, LimitReached
+from chrono.scan.shell.machine import Machine
+from chrono.scan.shell.parser import parse
+from chrono.scan.shell.shells import dialects_of
+from chrono.scan.shell.starting import run_traps
+from chrono.scan.shell.state import State
+from chrono.scan.shell.values import clean, from_word
+from chrono.scan.world import World
+
+
+def evaluate(
+    text: str,
+    world: World,
+    *,
+    dialect: str = "bash",
+    args: tuple[Word, ...] = (),
+    argv0: str = "bash",
+    env: tuple[tuple[str, str], ...] = (),
+    cwd: str | None = None,
+    via: tuple[str, ...] = (),
+    span: tuple[int, int] | None = None,
+) -> Evaluation:
+    """The commands that a shell text can run, with the words they get.
+
+    - `dialect`: "bash", "sh" (dash or bash: both are looked at where they differ) or "zsh" (zsh and bash).
+    - `args`, `argv0`: `$1…` and `$0`. `env`: variables set besides the world's environment; both are exported.
+    - `cwd`: absolute, the world's where None. `via`: the chain that every command's own chain continues.
+    - `span`: offsets to report for everything, for a text that is not the outermost one.
+
+    Never raises: what is not understood is a Refusal "unparsed", a limit "limit", a NUL "nul".
+    """
+    whole = span or (0, len(text))
+    if "\0" in text:
+        return Evaluation((), (Refusal("nul", "the text holds a NUL character", whole),))
+    if len(text) > MAX_TEXT_CHARS:
+        return Evaluation((), (Refusal("limit", "the text is longer than 1 MB", whole),))
+    text = clean(text)
+    variables = dict(env)
+    runs = []
+    for one in dialects_of(dialect, text):
+
+        def environment(name: str) -> str | None:
+            found = variables.get(name)
+            return found if found is not None else world.env(name)
+
+        machine = Machine(world, PORTS, one, argv0, environment, via)
+        state = State(environment, cwd or world.cwd)
+        state.params = tuple(map(from_word, args))
+        runs.append(_run(machine, state, text, span, whole))
+    return runs[0] if len(runs) == 1 else _union(runs)
+
+
+def _run(m: Machine, state: State, text: str, span: tuple[int, int] | None, whole: tuple[int, int]) -> Evaluation:
+    try:
+        m.source = text if span is None else ""
+        parsed = parse(text, m.dialect, m.budget, span)
+        m.here = whole
+        m.subshell(state, lambda: m.body(parsed.body, state))
+        m.here = whole
+        run_traps(m, state)
+        if parsed.fault is not None:
+            at = (parsed.fault.at, parsed.fault.at) if span is None else span
+            m.refuse(Refusal("unparsed", parsed.fault.why, at))
+    except LimitReached as reached:
+        m.refuse(Refusal("limit", reached.why, whole))
+    except (RecursionError, MemoryError):
+        m.refuse(Refusal("limit", "the text is nested too deeply", whole))
+    except Exception as failure:
+        m.refuse(Refusal("unparsed", f"it could not be evaluated ({type(failure).__name__}: {failure})", whole))
+    files = tuple(
+        (path, content)
+        for path, content in m.files.items()
+        if content is not None and "\0" not in content and not path.startswith("/dev/")
+    )
+    return Evaluation(tuple(dict.fromkeys(m.commands)), tuple(m.refusals), tuple(dict.fromkeys(m.writes)), files)
+
+
+def _union(runs: list[Evaluation]) -> Evaluation:
+    """All commands of all dialects; a text that one of them understands is understood."""
+    commands = dict.fromkeys(command for run in runs for command in run.commands)
+    writes = dict.fromkeys(write for run in runs for write in run.writes)
+    files = dict.fromkeys(file for run in runs for file in run.files)
+    understood = any(all(refusal.kind != "unparsed" for refusal in run.refusals) for run in runs)
+    refusals = dict.fromkeys(
+        refusal for run in runs for refusal in run.refusals if not understood or refusal.kind != "unparsed"
+    )
+    return Evaluation(tuple(commands), tuple(refusals), tuple(writes), tuple(files))

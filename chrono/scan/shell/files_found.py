@@ -1,0 +1,123 @@
+"""Owns `find`: the programs it starts, and the names it gives them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from chrono.scan.shell.machine import Inner
+from chrono.scan.shell.state import Argv, State
+from chrono.scan.shell.values import MANY_FIELDS, collapse, resolve
+
+_LEADING = frozenset(("-H", "-L", "-P", "-E", "-X", "-x", "-s"))
+_EXECS = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
+
+
+class Found(NamedTuple):
+    """What the tests in front of an action say about the names: the depths, and the pieces of a `-name`."""
+
+    least: int = 0
+    most: int | None = None
+    name: str = ""
+
+
+def find_starts(argv: Argv, state: State) -> list[Inner]:
+    """The commands after -exec, -execdir, -ok and -okdir, once for each start and depth that tells them apart."""
+    at = 1
+    while at < len(argv) and (argv[at] in _LEADING or argv[at].startswith(("-D", "-O"))):
+        at += 2 if argv[at] == "-D" else 1
+    starts: list[str] = []
+    while at < len(argv) and not argv[at].startswith(("-", "(", "!", ",")):
+        starts.append(argv[at])
+        at += 1
+    out: list[Inner] = []
+    found = _depths(argv)
+    while at < len(argv):
+        word = argv[at]
+        at += 1
+        if word in ("-name", "-iname", "-path", "-wholename") and at < len(argv):
+            found = _named(found, word, argv[at])
+            at += 1
+        elif word in ("-o", "-or", ","):
+            found = found._replace(name="")
+        elif word == "-type" and at < len(argv):
+            # A start that is a plain file is rare; what a test for files finds lies below.
+            found = found._replace(least=max(found.least, 1)) if argv[at] == "f" else found
+            at += 1
+        elif word in _EXECS:
+            command, at, many = _command(argv, at)
+            if command:
+                out += _runs(word, command, starts or ["."], found, many, state)
+    return out[:24]
+
+
+def _depths(argv: Argv) -> Found:
+    least, most = 0, None
+    for word, value in zip(argv, argv[1:], strict=False):
+        if word == "-mindepth" and value.isdecimal():
+            least = int(value)
+        elif word == "-maxdepth" and value.isdecimal():
+            most = int(value)
+    return Found(least, most)
+
+
+def _named(found: Found, test: str, pattern: str) -> Found:
+    """The known end of the names that a pattern lets through."""
+    if test in ("-path", "-wholename"):
+        return found
+    pieces = pattern.replace("?", "*").split("*")
+    name = "\0".join(pieces) if "[" not in pattern and "\\" not in pattern and test == "-name" else "\0"
+    return found._replace(name=name)
+
+
+def _command(argv: Argv, at: int) -> tuple[Argv, int, bool]:
+    """(words up to `;` or `{} +`, place behind, whether it takes many names at once)."""
+    start = at
+    while at < len(argv):
+        if argv[at] == ";":
+            return argv[start:at], at + 1, False
+        if argv[at] == "+" and at > start and argv[at - 1] == "{}":
+            return argv[start:at], at + 1, True
+        at += 1
+    return argv[start:at], at, False
+
+
+def _runs(action: str, command: Argv, starts: list[str], found: Found, many: bool, state: State) -> list[Inner]:
+    in_folder = action in ("-execdir", "-okdir")
+    names = [name for start in starts for name in _names(start, found)]
+    label = f"find {action}"
+    if in_folder:
+        out = []
+        for name in names:
+            folder, _, base = name.rstrip("/").rpartition("/")
+            base = base if "\0" not in folder and base else base or "\0"
+            shown = "/" if name == "/" else f"./{base}"
+            inside = folder or ("/" if name.startswith("/") else ".")
+            cwd = resolve(state.cwds[0], inside) or "\0"
+            out.append(Inner(argv=_filled(command, shown), label=label, cwd=cwd))
+        return out
+    if many:
+        first = command[: command.index("{}")]
+        return [Inner(argv=(*first, *names, *command[len(first) + 1 :]), label=label)]
+    return [Inner(argv=_filled(command, name), label=label) for name in names]
+
+
+def _names(start: str, found: Found) -> list[str]:
+    """The start itself where it can be found, and what lies below it."""
+    if start == MANY_FIELDS:
+        return [MANY_FIELDS]
+    folder = start if start.endswith("/") else start + "/"
+    if not found.name:
+        own = [start] if found.least == 0 else []
+        return own if found.most == 0 else [*own, f"{folder}\0"]
+    base = start.rstrip("/").rpartition("/")[2]
+    own = [start] if found.least == 0 and found.name in (base, "\0") else []
+    if found.most == 0:
+        return own
+    between = "" if found.most == 1 else "\0"
+    return [*own, collapse(f"{folder}{between}{found.name}")]
+
+
+def _filled(command: Argv, name: str) -> Argv:
+    if name == MANY_FIELDS:
+        return tuple(MANY_FIELDS if word == "{}" else word.replace("{}", "\0") for word in command)
+    return tuple(word.replace("{}", name) for word in command)

@@ -1,0 +1,599 @@
+"""Owns the grammar of commands: lists, pipelines, compound commands, functions, redirections.
+
+Words are left to `words`, `[[ … ]]` to `conditional`. Anything that is not understood raises Unparsed: there is no
+best effort, but whole lines in front of the fault are kept, because a shell has run them by then.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+from chrono.scan.shell.braces import expand_braces, may_expand
+from chrono.scan.shell.conditional import read_conditional
+from chrono.scan.shell.lexer import Budget, Reader, Unparsed, line_end, skip_blanks, skip_newlines
+from chrono.scan.shell.syntax import (
+    AndOr,
+    ArithCommand,
+    Assign,
+    Body,
+    Branch,
+    Case,
+    Conditional,
+    Coproc,
+    Declared,
+    For,
+    ForArith,
+    Function,
+    Group,
+    Heredoc,
+    If,
+    Item,
+    Node,
+    Pipeline,
+    Redir,
+    Redirected,
+    Simple,
+    Subshell,
+    Text,
+    While,
+    Word,
+)
+from chrono.scan.shell.words import (
+    READERS,
+    read_arithmetic,
+    read_array,
+    read_expression,
+    read_heredoc_body,
+    read_subscript,
+    read_word,
+)
+
+_EDGE = r"(?=[ \t\n;&|()<>]|\\\n|\Z)"
+_CLOSER = re.compile(rf"(?:then|else|elif|fi|do|done|esac|\}}){_EDGE}")
+_KEYWORD = re.compile(rf"(?:if|while|until|for|case|select|function|coproc|time|!|\[\[|\{{){_EDGE}")
+_REDIRECT = re.compile(r"([0-9]+|\{[A-Za-z_][A-Za-z0-9_]*\})?(<<<|<<-|<<|<>|<&|<(?!\()|>>|>\||>&|>(?!\()|&>>|&>)")
+_DASH_REDIRECT = re.compile(r"([0-9]+)?(<<-|<<|<>|<&|<|>>|>\||>&|>)")
+_ASSIGN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?=\[|\+?=)")
+_IN = re.compile(rf"in{_EDGE}")
+_ESAC = re.compile(rf"esac{_EDGE}")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_TIME_OPTION = re.compile(rf"(?:-p|--){_EDGE}")
+_DECLARES = frozenset(("declare", "typeset", "local", "export", "readonly"))
+_CASE_ENDS = frozenset((";;", ";&", ";;&", ";|"))
+_FUNCTION_STOP = re.compile(r"[^ \t\n;&|()<>\"'`$\\\0]+")
+
+
+class Parsed(NamedTuple):
+    """`fault` tells why reading stopped; then `body` holds the lines before it."""
+
+    body: Body
+    fault: Unparsed | None
+
+
+def parse(text: str, dialect: str, budget: Budget, fixed: tuple[int, int] | None = None) -> Parsed:
+    """The commands of a text. Raises LimitReached."""
+    reader = Reader(text, dialect, budget, read_body, read_heredoc_body, fixed)
+    lines: list[Item] = []
+    depth = budget.depth
+    try:
+        while True:
+            skip_newlines(reader)
+            if reader.pos >= reader.end:
+                return Parsed(tuple(lines), None)
+            lines.extend(_line(reader))
+    except Unparsed as fault:
+        budget.depth = depth
+        return Parsed(tuple(lines), fault)
+
+
+def _line(r: Reader) -> list[Item]:
+    """Commands up to the end of the line."""
+    items: list[Item] = []
+    while True:
+        skip_blanks(r)
+        if r.pos >= r.end or r.text[r.pos] == "\n":
+            if r.pos < r.end:
+                line_end(r)
+            return items
+        items.append(_item(r))
+
+
+def read_body(r: Reader, closers: frozenset[str]) -> Body:
+    """Commands up to one of `closers` (left in place) or, where there are none, to the end."""
+    items: list[Item] = []
+    while True:
+        skip_newlines(r)
+        if r.pos >= r.end or _at_closer(r, closers):
+            return tuple(items)
+        items.append(_item(r))
+
+
+def _at_closer(r: Reader, closers: frozenset[str]) -> bool:
+    char = r.text[r.pos]
+    if char == ")":
+        if ")" in closers:
+            return True
+        raise r.unparsed("a ) stands alone")
+    if char == ";":
+        return ";;" in closers and r.text[r.pos : r.pos + 2] in _CASE_ENDS
+    match = _CLOSER.match(r.text, r.pos, r.end)
+    if match is None:
+        return False
+    if match.group() in closers:
+        return True
+    raise r.unparsed(f"{match.group()} stands where no such block is open")
+
+
+def _item(r: Reader) -> Item:
+    node = _and_or(r)
+    skip_blanks(r)
+    char = r.peek()
+    if char == "&":
+        r.pos += 1
+        return Item(node, True)
+    if char == ";" and r.text[r.pos : r.pos + 2] not in _CASE_ENDS:
+        r.pos += 1
+        if r.dialect == "zsh" and r.peek() in "&|":
+            r.pos += 1
+    elif char and char not in "\n);":
+        raise r.unparsed(f"unexpected {char}")
+    return Item(node, False)
+
+
+def _operator(r: Reader, first: str) -> bool:
+    """Whether the doubled operator stands here, also across a continued line; taken if so."""
+    if r.ahead(first + first):
+        r.pos += 2
+        return True
+    if r.ahead(first + "\\\n" + first):
+        r.pos += 4
+        return True
+    return False
+
+
+def _and_or(r: Reader) -> Node:
+    first = _pipeline(r)
+    items: list[tuple[str, Node]] = []
+    while True:
+        skip_blanks(r)
+        op = r.peek()
+        if op not in ("&", "|") or not _operator(r, op):
+            break
+        skip_newlines(r)
+        items.append((op + op, _pipeline(r)))
+    return AndOr((("", first), *items)) if items else first
+
+
+def _pipeline(r: Reader) -> Node:
+    negated = timed = bare = False
+    while True:
+        match = _KEYWORD.match(r.text, r.pos, r.end)
+        word = match.group() if match else ""
+        if word == "!":
+            negated = not negated
+            bare = True
+        elif word == "time" and r.dialect != "dash":
+            timed = bare = True
+            r.pos += 4
+            skip_blanks(r)
+            while (option := _TIME_OPTION.match(r.text, r.pos, r.end)) is not None:
+                r.pos = option.end()
+                skip_blanks(r)
+            continue
+        else:
+            break
+        r.pos += 1
+        skip_blanks(r)
+    if bare and (r.pos >= r.end or r.text[r.pos] in "\n;&|)"):
+        return Pipeline((), negated, timed)
+    commands = [_command(r)]
+    while True:
+        skip_blanks(r)
+        if r.peek() != "|" or r.ahead("||") or r.ahead("|\\\n|"):
+            break
+        r.pos += 1
+        if r.ahead("&"):
+            r.pos += 1
+        skip_newlines(r)
+        negated_inside = _KEYWORD.match(r.text, r.pos, r.end)
+        if negated_inside is not None and negated_inside.group() == "!":
+            # zsh takes `a | ! b`; the status is all that changes.
+            r.pos += 1
+            skip_blanks(r)
+        commands.append(_command(r))
+    if len(commands) == 1 and not negated and not timed:
+        return commands[0]
+    return Pipeline(tuple(commands), negated, timed)
+
+
+def _command(r: Reader) -> Node:
+    r.budget.spend(1)
+    start = r.pos
+    char = r.peek()
+    if char == "(":
+        return _with_redirects(r, _parenthesis(r), start)
+    match = _KEYWORD.match(r.text, r.pos, r.end)
+    reader = _COMPOUND.get(match.group()) if match else None
+    if reader is None or match is None or (r.dialect == "dash" and match.group() in _NOT_DASH):
+        if _CLOSER.match(r.text, r.pos, r.end):
+            raise r.unparsed("a command is missing here")
+        return _simple(r)
+    r.pos = match.end()
+    r.budget.enter()
+    node = reader(r)
+    r.budget.leave()
+    if isinstance(node, (Function, Coproc)):
+        return node
+    return _with_redirects(r, node, start)
+
+
+def _with_redirects(r: Reader, node: Node, start: int) -> Node:
+    redirs: list[Redir] = []
+    while True:
+        skip_blanks(r)
+        redir = _redirect(r)
+        if redir is None:
+            break
+        redirs.append(redir)
+    if not redirs:
+        return node
+    return Redirected(node, tuple(redirs), *(r.fixed or (start, r.pos)))
+
+
+def _parenthesis(r: Reader) -> Node:
+    if r.dialect != "dash" and r.ahead("(("):
+        expression = read_arithmetic(r)
+        if expression is not None:
+            return ArithCommand(expression)
+    r.pos += 1
+    r.budget.enter()
+    body = read_body(r, _PAREN)
+    r.budget.leave()
+    _expect(r, ")")
+    return Subshell(body)
+
+
+def _expect(r: Reader, closer: str) -> None:
+    if not r.ahead(closer):
+        raise r.unparsed(f"{closer} is missing")
+    r.pos += len(closer)
+
+
+_PAREN = frozenset((")",))
+_THEN = frozenset(("then",))
+_AFTER_THEN = frozenset(("elif", "else", "fi"))
+_FI = frozenset(("fi",))
+_DO = frozenset(("do",))
+_DONE = frozenset(("done",))
+_BRACE = frozenset(("}",))
+_BRANCH = frozenset((";;", "esac"))
+
+
+def _if(r: Reader) -> Node:
+    clauses: list[tuple[Body, Body]] = []
+    otherwise: Body | None = None
+    while True:
+        condition = read_body(r, _THEN)
+        _expect(r, "then")
+        clauses.append((condition, read_body(r, _AFTER_THEN)))
+        if r.ahead("elif"):
+            r.pos += 4
+            continue
+        if r.ahead("else"):
+            r.pos += 4
+            otherwise = read_body(r, _FI)
+        _expect(r, "fi")
+        return If(tuple(clauses), otherwise)
+
+
+def _while(r: Reader) -> Node:
+    return _loop(r, until=False)
+
+
+def _until(r: Reader) -> Node:
+    return _loop(r, until=True)
+
+
+def _loop(r: Reader, *, until: bool) -> Node:
+    condition = read_body(r, _DO)
+    _expect(r, "do")
+    body = read_body(r, _DONE)
+    _expect(r, "done")
+    return While(condition, body, until)
+
+
+def _do_body(r: Reader) -> Body:
+    """`do … done`, or the old `{ … }` that bash and zsh still take."""
+    skip_newlines(r)
+    if r.ahead("{"):
+        r.pos += 1
+        body = read_body(r, _BRACE)
+        _expect(r, "}")
+        return body
+    _expect(r, "do")
+    body = read_body(r, _DONE)
+    _expect(r, "done")
+    return body
+
+
+def _for(r: Reader) -> Node:
+    skip_blanks(r)
+    if r.ahead("((") and r.dialect != "dash":
+        return _for_arithmetic(r)
+    return _for_words(r, select=False)
+
+
+def _select(r: Reader) -> Node:
+    return _for_words(r, select=True)
+
+
+def _for_arithmetic(r: Reader) -> Node:
+    r.pos += 2
+    expressions = []
+    for closer in (";", ";", ")"):
+        expressions.append(read_expression(r, closer))
+        _expect(r, closer)
+    _expect(r, ")")
+    skip_blanks(r)
+    if r.peek() == ";":
+        r.pos += 1
+    return ForArith(expressions[0], expressions[1], expressions[2], _do_body(r))
+
+
+def _for_words(r: Reader, *, select: bool) -> Node:
+    skip_blanks(r)
+    match = _FUNCTION_STOP.match(r.text, r.pos, r.end)
+    if match is None:
+        raise r.unparsed("a loop has no variable")
+    name = match.group()
+    r.pos = match.end()
+    skip_newlines(r)
+    words: tuple[Word, ...] | None = None
+    if _IN.match(r.text, r.pos, r.end):
+        r.pos += 2
+        words = _words(r)
+    elif r.dialect == "zsh" and r.ahead("("):
+        r.pos += 1
+        words = _words(r)
+        _expect(r, ")")
+    skip_blanks(r)
+    if r.peek() == ";":
+        r.pos += 1
+    return For(name, words, _do_body(r), select)
+
+
+def _words(r: Reader) -> tuple[Word, ...]:
+    words: list[Word] = []
+    while True:
+        skip_blanks(r)
+        word = read_word(r)
+        if word is None:
+            return tuple(words)
+        _add(r, words, word)
+
+
+def _add(r: Reader, words: list[Word], word: Word) -> None:
+    if word.plain is None and r.dialect != "dash" and may_expand(word):
+        expanded = expand_braces(word)
+        r.budget.spend(len(expanded))
+        words.extend(expanded)
+    else:
+        words.append(word)
+
+
+def _case(r: Reader) -> Node:
+    skip_blanks(r)
+    word = read_word(r)
+    if word is None:
+        raise r.unparsed("case has no word")
+    skip_newlines(r)
+    _expect(r, "in")
+    branches: list[Branch] = []
+    while True:
+        skip_newlines(r)
+        if _ESAC.match(r.text, r.pos, r.end):
+            r.pos += 4
+            return Case(word, tuple(branches))
+        patterns = _patterns(r)
+        body = read_body(r, _BRANCH)
+        end = next((e for e in (";;&", ";;", ";&", ";|") if r.ahead(e)), "")
+        r.pos += len(end)
+        branches.append(Branch(patterns, body, end or ";;"))
+        if not end and not r.ahead("esac"):
+            raise r.unparsed("case is not closed")
+
+
+def _patterns(r: Reader) -> tuple[Word, ...]:
+    if r.ahead("("):
+        r.pos += 1
+    patterns: list[Word] = []
+    while True:
+        skip_blanks(r)
+        word = read_word(r)
+        if word is None:
+            raise r.unparsed("a case pattern is missing")
+        patterns.append(word)
+        skip_blanks(r)
+        if r.ahead("|"):
+            r.pos += 1
+            continue
+        _expect(r, ")")
+        return tuple(patterns)
+
+
+def _group(r: Reader) -> Node:
+    body = read_body(r, _BRACE)
+    _expect(r, "}")
+    return Group(body)
+
+
+def _conditional(r: Reader) -> Node:
+    start = r.pos - 2
+    test = read_conditional(r)
+    return Conditional(test, *(r.fixed or (start, r.pos)))
+
+
+def _function(r: Reader) -> Node:
+    skip_blanks(r)
+    match = _FUNCTION_STOP.match(r.text, r.pos, r.end)
+    if match is None:
+        raise r.unparsed("a function has no name")
+    r.pos = match.end()
+    skip_blanks(r)
+    if r.ahead("("):
+        r.pos += 1
+        skip_blanks(r)
+        _expect(r, ")")
+    return _function_body(r, match.group())
+
+
+def _function_body(r: Reader, name: str) -> Node:
+    skip_newlines(r)
+    r.budget.enter()
+    body = _command(r)
+    r.budget.leave()
+    if isinstance(body, Simple) and r.dialect == "bash":
+        raise r.unparsed("a function has no body")
+    return Function(name, body)
+
+
+def _coproc(r: Reader) -> Node:
+    skip_blanks(r)
+    name = "COPROC"
+    match = _NAME.match(r.text, r.pos, r.end)
+    if match is not None and not _KEYWORD.match(r.text, r.pos, r.end):
+        start = r.pos
+        r.pos = match.end()
+        skip_blanks(r)
+        if r.peek() == "(" or _KEYWORD.match(r.text, r.pos, r.end):
+            name = match.group()
+        else:
+            r.pos = start
+    return Coproc(name, _command(r))
+
+
+_COMPOUND: dict[str, Callable[[Reader], Node]] = {
+    "if": _if,
+    "while": _while,
+    "until": _until,
+    "for": _for,
+    "case": _case,
+    "select": _select,
+    "function": _function,
+    "coproc": _coproc,
+    "[[": _conditional,
+    "{": _group,
+}
+_NOT_DASH = frozenset(("select", "function", "coproc", "[["))
+
+
+def _simple(r: Reader) -> Node:
+    start = r.pos
+    last = start
+    assigns: list[Assign] = []
+    words: list[Word] = []
+    redirs: list[Redir] = []
+    declares = False
+    text = r.text
+    while True:
+        skip_blanks(r)
+        char = text[r.pos] if r.pos < r.end else "\n"
+        if char in "<>&" or char.isdigit() or char == "{":
+            redir = _redirect(r)
+            if redir is not None:
+                redirs.append(redir)
+                last = r.pos
+                continue
+        if char in "\n;&|)":
+            break
+        if char == "(":
+            if len(words) == 1 and not assigns and not redirs:
+                return _short_function(r, words[0])
+            raise r.unparsed("unexpected (")
+        if not words or declares:
+            assign = _assignment(r)
+            if assign is not None:
+                if words:
+                    words.append(Word((Declared(assign),), assign.value.start, assign.value.end))
+                else:
+                    assigns.append(assign)
+                last = r.pos
+                continue
+        word = read_word(r)
+        if word is None:
+            break
+        if not words:
+            declares = word.plain in _DECLARES or word.plain in ("builtin", "command")
+        elif len(words) == 1 and declares and words[0].plain in ("builtin", "command"):
+            declares = word.plain in _DECLARES
+        _add(r, words, word)
+        last = r.pos
+    if not words and not assigns and not redirs:
+        raise r.unparsed(f"unexpected {text[r.pos : r.pos + 1] or 'end'}".replace("\n", "end of line"))
+    return Simple(tuple(assigns), tuple(words), tuple(redirs), *(r.fixed or (start, last)))
+
+
+def _assignment(r: Reader) -> Assign | None:
+    match = _ASSIGN.match(r.text, r.pos, r.end)
+    if match is None:
+        return None
+    start = r.pos
+    r.pos = match.end()
+    index = read_subscript(r, READERS) if r.ahead("[") else None
+    append = r.ahead("+=")
+    if not append and not r.ahead("="):
+        r.pos = start
+        return None
+    r.pos += 2 if append else 1
+    value_start = r.pos
+    if r.ahead("(") and r.dialect != "dash":
+        array = read_array(r)
+        value = Word((array,), *(r.fixed or (value_start, r.pos)))
+    else:
+        value = read_word(r) or Word((), *(r.fixed or (value_start, value_start)), "")
+    return Assign(match.group(), index, append, value)
+
+
+def _short_function(r: Reader, name: Word) -> Node:
+    r.pos += 1
+    skip_blanks(r)
+    _expect(r, ")")
+    return _function_body(r, r.text[name.start : name.end] if name.plain is None else name.plain)
+
+
+def _redirect(r: Reader) -> Redir | None:
+    dash = r.dialect == "dash"
+    match = (_DASH_REDIRECT if dash else _REDIRECT).match(r.text, r.pos, r.end)
+    if match is None:
+        return None
+    start = r.pos
+    number, op = match.groups()
+    r.pos = match.end()
+    skip_blanks(r)
+    target = read_word(r)
+    if target is None:
+        raise r.unparsed(f"{op} names no file")
+    fd = int(number) if number and number.isdigit() and len(number) < 9 else None
+    variable = number[1:-1] if number and number[0] == "{" else None
+    heredoc = None
+    if op in ("<<", "<<-"):
+        heredoc = _heredoc(r, target, op == "<<-")
+    return Redir(op, fd, variable, target, heredoc, *(r.fixed or (start, r.pos)))
+
+
+def _heredoc(r: Reader, word: Word, strip: bool) -> Heredoc:
+    """The delimiter is the word without its quotes; anything quoted in it keeps the body from being expanded."""
+    quoted = any(not (isinstance(part, Text) and not part.quoted) for part in word.parts)
+    delimiter = word.plain
+    if delimiter is None:
+        raw = (
+            r.text[word.start : word.end]
+            if r.fixed is None
+            else "".join(part.text for part in word.parts if isinstance(part, Text))
+        )
+        delimiter = re.sub(r"\\(.)|[\"']", r"\1", raw)
+    heredoc = Heredoc(delimiter, quoted, strip)
+    r.pending.append(heredoc)
+    return heredoc

@@ -1,0 +1,237 @@
+"""Owns what pure programs write for known input: decoders, filters, generators. Text in, text out.
+
+`echo` and `printf` are left to `printing`. Unknown runs pass through where the program keeps lines as they are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from chrono.scan.shell import filters
+from chrono.scan.shell.machine import Machine
+from chrono.scan.shell.printing import echo, printf
+from chrono.scan.shell.state import State
+from chrono.scan.shell.values import MANY_FIELDS
+
+MAX_CHARS = 1_000_000
+Args = list[str]
+
+
+def output_of(m: Machine, name: str, args: Sequence[str], state: State) -> str:
+    """What the program writes to its standard output; an unknown run where that cannot be told."""
+    own = _OWN.get(name)
+    if own is not None:
+        return own(m, list(args), state)
+    read = filters.FILTERS.get(name)
+    if read is None:
+        return "\0"
+    options, operands = read.split(list(args))
+    text = _input(m, operands, state)
+    if text is None or len(text) > MAX_CHARS or MANY_FIELDS in args or any("\0" in option for option in options):
+        return "\0"
+    if "\0" in text and not read.keeps_unknown:
+        return "\0"
+    answer = read.run(options, text)
+    return "\0" if answer is None else answer
+
+
+def _input(m: Machine, operands: Sequence[str], state: State) -> str | None:
+    """The files named, else standard input."""
+    if not operands:
+        return state.stdin
+    texts: list[str] = []
+    for operand in operands:
+        text = state.stdin if operand == "-" else m.read_file(operand, state)
+        if text is None:
+            return None
+        texts.append(text)
+    return "".join(texts)
+
+
+def _cat(m: Machine, args: Args, state: State) -> str:
+    options = [arg for arg in args if arg.startswith("-") and len(arg) > 1]
+    operands = [arg for arg in args if not arg.startswith("-") or arg == "-"]
+    if any(option not in ("-u", "--", "-s") for option in options):
+        return "\0"
+    text = _input(m, operands, state)
+    return "\0" if text is None else text
+
+
+def _tee(m: Machine, args: Args, state: State) -> str:
+    append = "-a" in args or "--append" in args
+    for arg in args:
+        if not arg.startswith("-") and arg != MANY_FIELDS:
+            m.write_file(arg, state.stdin, state, append=append)
+    return "\0" if state.stdin is None else state.stdin
+
+
+def _echo(m: Machine, args: Args, state: State) -> str:
+    return echo(args, escapes=False)
+
+
+def _printf(m: Machine, args: Args, state: State) -> str:
+    return printf(args)
+
+
+def _pwd(m: Machine, args: Args, state: State) -> str:
+    return f"{state.cwds[0] if len(state.cwds) == 1 else chr(0)}\n"
+
+
+def _basename(m: Machine, args: Args, state: State) -> str:
+    names = args
+    suffix = ""
+    if args[:1] == ["-s"]:
+        suffix, names = args[1] if len(args) > 1 else "", args[2:]
+    elif args[:1] == ["-a"] or args[:1] == ["--"]:
+        names = args[1:]
+    elif len(args) == 2:
+        suffix, names = args[1], args[:1]
+    out = []
+    for name in names:
+        base = name.rstrip("/").rpartition("/")[2] or ("/" if name.startswith("/") else name)
+        if name == MANY_FIELDS or base.startswith("\0"):
+            base = "\0" if "\0" in suffix or not base.endswith(suffix) else base
+        if suffix and base.endswith(suffix) and base != suffix:
+            base = base[: -len(suffix)]
+        out.append(base + "\n")
+    return "".join(out) if names else "\0"
+
+
+def _dirname(m: Machine, args: Args, state: State) -> str:
+    names = args[1:] if args[:1] == ["--"] else args
+    out = []
+    for name in names:
+        bare = name.rstrip("/")
+        head = bare.rpartition("/")[0].rstrip("/")
+        shown = "/" if (not bare and name) or (not head and bare.startswith("/")) else head or "."
+        out.append(("\0" if "\0" in bare.rpartition("/")[2] and "/" not in bare else shown) + "\n")
+    return "".join(out) if names else "\0"
+
+
+def _seq(m: Machine, args: Args, state: State) -> str:
+    separator, width = "\n", False
+    numbers: list[int] = []
+    words = list(args)
+    while words:
+        word = words.pop(0)
+        if word in ("-s", "--separator") and words:
+            separator = words.pop(0)
+        elif word.startswith("-s") and len(word) > 2:
+            separator = word[2:]
+        elif word in ("-w", "--equal-width"):
+            width = True
+        elif re.fullmatch(r"-?[0-9]{1,9}", word):
+            numbers.append(int(word))
+        else:
+            return "\0"
+    if not 1 <= len(numbers) <= 3:
+        return "\0"
+    first, step, last = (1, 1, numbers[0]) if len(numbers) == 1 else (
+        (numbers[0], 1, numbers[1]) if len(numbers) == 2 else (numbers[0], numbers[1], numbers[2])
+    )  # fmt: skip
+    if step == 0 or abs(last - first) // abs(step) > 5000:
+        return "\0"
+    values = [str(value) for value in range(first, last + (1 if step > 0 else -1), step)]
+    if width and values:
+        size = max(map(len, values))
+        values = [value.zfill(size) for value in values]
+    return separator.join(values) + "\n" if values else ""
+
+
+def _mktemp(m: Machine, args: Args, state: State) -> str:
+    """A fresh name: known but for its random part."""
+    folder = state.get("TMPDIR")[0]
+    root = folder.rstrip("/") if isinstance(folder, str) and folder else "/tmp"  # noqa: S108
+    template = ""
+    words = list(args)
+    in_folder = False
+    while words:
+        word = words.pop(0)
+        if word in ("-p", "--tmpdir") and words:
+            root, in_folder = words.pop(0).rstrip("/"), True
+        elif word.startswith("--tmpdir"):
+            root, in_folder = word.partition("=")[2].rstrip("/") or root, True
+        elif word == "-t":
+            in_folder = True
+        elif not word.startswith("-"):
+            template = word
+    if not template:
+        return f"{root}/tmp.\0\n"
+    shown = re.sub(r"X{3,}", "\0", template)
+    shown = shown if "\0" in shown else shown + "\0"
+    return (f"{root}/{shown}" if in_folder and not shown.startswith("/") else shown) + "\n"
+
+
+def _find(m: Machine, args: Args, state: State) -> str:
+    """One line a start: what lies below it."""
+    starts: list[str] = []
+    for arg in args:
+        if arg.startswith(("-", "(", "!")):
+            break
+        starts.append(arg)
+    if any("print0" in arg or arg.startswith(("-printf", "-exec", "-ok", "-delete")) for arg in args):
+        return "\0"
+    return "".join(f"{start.rstrip('/')}/\0\n" for start in starts or ["."])
+
+
+def _nothing(m: Machine, args: Args, state: State) -> str:
+    return ""
+
+
+def _realpath(m: Machine, args: Args, state: State) -> str:
+    """Lexically, as far as the words tell; links are left to whoever judges the path."""
+    from chrono.scan.shell.values import resolve
+
+    out = []
+    for arg in args:
+        if arg.startswith("-"):
+            continue
+        path = resolve(state.cwds[0], arg) if len(state.cwds) == 1 else None
+        out.append((path if path is not None else "\0") + "\n")
+    return "".join(out) if out else "\0"
+
+
+def _whoami(m: Machine, args: Args, state: State) -> str:
+    return m.world.user + "\n"
+
+
+def _id(m: Machine, args: Args, state: State) -> str:
+    if args == ["-u"]:
+        return f"{m.world.uid}\n"
+    return f"{m.world.user}\n" if args in (["-un"], ["-u", "-n"], ["-nu"]) else "\0"
+
+
+def _base64_openssl(m: Machine, args: Args, state: State) -> str:
+    """`openssl base64 -d` and `openssl enc -base64 -d`."""
+    if args[:1] == ["enc"]:
+        args = ["base64" if arg in ("-base64", "-a") else arg for arg in args[1:]]
+    if "base64" not in args:
+        return "\0"
+    rest = [arg for arg in args if arg not in ("base64", "-A", "-e")]
+    return output_of(m, "base64", rest, state)
+
+
+_OWN: dict[str, Callable[[Machine, Args, State], str]] = {
+    "cat": _cat,
+    "tee": _tee,
+    "echo": _echo,
+    "printf": _printf,
+    "pwd": _pwd,
+    "basename": _basename,
+    "dirname": _dirname,
+    "seq": _seq,
+    "mktemp": _mktemp,
+    "find": _find,
+    "true": _nothing,
+    "false": _nothing,
+    "sleep": _nothing,
+    "mkdir": _nothing,
+    "touch": _nothing,
+    "rm": _nothing,
+    "realpath": _realpath,
+    "readlink": lambda m, args, state: _realpath(m, args, state) if "-f" in args else "\0",
+    "whoami": _whoami,
+    "id": _id,
+    "openssl": _base64_openssl,
+}

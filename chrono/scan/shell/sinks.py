@@ -1,0 +1,407 @@
+"""Owns programs that run shell text hidden in an option, a script of their own or a variable.
+
+Programs that start a program named in their arguments are left to `wrappers`. The program itself has been reported.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from chrono.scan.shell.machine import Inner
+from chrono.scan.shell.state import Argv, State
+from chrono.scan.shell.values import MANY_FIELDS
+from chrono.scan.shell.wrappers import Options, operands
+
+# Options whose value is run by a shell, or as a program with arguments.
+_TEXT_OPTIONS: dict[str, tuple[str, ...]] = {
+    "tar": ("-I", "--use-compress-program", "--to-command", "-F", "--info-script", "--new-volume-script",
+            "--rsh-command"),
+    "rsync": ("-e", "--rsh"),
+    "split": ("--filter",),
+    "sort": ("--compress-program",),
+    "man": ("-P", "--pager"),
+    "nodemon": ("--exec", "-x"),
+    "npx": ("-c", "--call"),
+    "chokidar": ("-c", "--command"),
+    "capsh": ("-c",),
+    "tcpdump": ("-z",),
+    "wget": ("--use-askpass",),
+    "zip": ("-TT", "--unzip-command"),
+    "scp": ("-S",),
+    "sftp": ("-S",),
+    "fzf": ("--preview",),
+    "watchmedo": ("--command", "-c"),
+    "ranger": ("--cmd",),
+    "ncat": ("-c", "--sh-exec", "-e", "--exec"),
+    "nc": ("-e", "-c"),
+}  # fmt: skip
+
+# Options behind which the rest of the line is a program with its arguments.
+_REST_OPTIONS: dict[str, tuple[str, ...]] = {
+    "xterm": ("-e",),
+    "urxvt": ("-e",),
+    "konsole": ("-e",),
+    "alacritty": ("-e", "--command"),
+    "kitty": ("-e",),
+    "x-terminal-emulator": ("-e",),
+    "gnome-terminal": ("--", "-x"),
+    "lxc": ("--",),
+    "incus": ("--",),
+    "multipass": ("--",),
+    "colima": ("--",),
+    "wsl": ("-e", "--exec", "--"),
+    "wsl.exe": ("-e", "--exec", "--"),
+    "watchexec": ("--",),
+    "cargo-watch": ("--",),
+}
+
+_REMOTE = frozenset(("lxc", "incus", "multipass", "colima", "wsl", "wsl.exe"))
+
+# Programs of which every operand is a command line.
+_OPERAND_TEXTS = frozenset(("concurrently", "start-server-and-test", "conc"))
+
+# Variables whose value is run as a command by programs that see them.
+_COMMAND_VARIABLES = frozenset(
+    ("GIT_SSH_COMMAND", "GIT_SSH", "GIT_PAGER", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "GIT_EXTERNAL_DIFF",
+     "GIT_ASKPASS", "GIT_PROXY_COMMAND", "PAGER", "MANPAGER", "EDITOR", "VISUAL", "BROWSER", "LESSOPEN",
+     "LESSCLOSE", "RSYNC_RSH", "PROMPT_COMMAND", "SSH_ASKPASS", "SUDO_ASKPASS", "CVS_RSH", "FCEDIT",
+     "SYSTEMD_EDITOR", "SYSTEMD_PAGER", "KUBE_EDITOR", "HGEDITOR", "PSQL_PAGER", "PSQL_EDITOR"),
+)  # fmt: skip
+
+
+def hidden(name: str, argv: Argv, state: State) -> list[Inner]:
+    """Shell text that `argv` hands to a shell in another way than as the program's own arguments."""
+    out: list[Inner] = []
+    own = _OWN.get(name)
+    if own is not None:
+        out += own(argv, state)
+    options = _TEXT_OPTIONS.get(name)
+    if options:
+        out += [Inner(text=text, label=f"{name} {option}") for option, text in _values(argv, options)]
+    rest = _REST_OPTIONS.get(name)
+    if rest:
+        at = next((at for at, word in enumerate(argv) if at and word in rest), len(argv))
+        if at + 1 < len(argv):
+            out.append(Inner(argv=argv[at + 1 :], label=f"{name} {argv[at]}", remote=name in _REMOTE,
+                             cwd="\0" if name in _REMOTE else None))  # fmt: skip
+    if name in _OPERAND_TEXTS:
+        out += [Inner(text=word, label=name) for word in argv[1:] if " " in word and not word.startswith("-")]
+    return [inner for inner in out if inner.argv or (inner.text and inner.text != "\0")]
+
+
+def of_variables(assigns: tuple[tuple[str, str], ...]) -> list[Inner]:
+    """Commands in variables that are set for one program (`GIT_SSH_COMMAND=… git fetch`)."""
+    return [
+        Inner(text=value.lstrip("|"), label=name)
+        for name, value in assigns
+        if name in _COMMAND_VARIABLES and value and "\0" not in value
+    ]
+
+
+def _values(argv: Argv, options: tuple[str, ...]) -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = []
+    for at, word in enumerate(argv[1:], 1):
+        if word == "--":
+            break
+        for option in options:
+            if word == option and at + 1 < len(argv):
+                found.append((option, argv[at + 1]))
+            elif option.startswith("--") and word.startswith(option + "="):
+                found.append((option, word[len(option) + 1 :]))
+            elif len(option) == 2 and word.startswith(option) and len(word) > 2 and option[1] in "eIP":
+                found.append((option, word[2:]))
+    return found
+
+
+_GIT = Options("cC", frozenset(("--git-dir", "--work-tree", "--namespace", "--exec-path", "--config-env",
+                                "--super-prefix", "--list-cmds")))  # fmt: skip
+_GIT_COMMAND_KEY = re.compile(
+    r"(?:core\.(?:pager|editor|sshcommand|fsmonitor|askpass|gitproxy|alternaterefscommand)|sequence\.editor"
+    r"|diff\.external|diff\..*\.(?:command|textconv)|pager\..*|gpg\.(?:.*\.)?program|interactive\.difffilter"
+    r"|filter\..*\.(?:clean|smudge|process)|(?:merge|diff)tool\..*\.cmd|merge\..*\.driver|remote\..*\.(?:uploadpack"
+    r"|receivepack|vcs)|uploadpack\.packobjectshook|credential\.(?:.*\.)?helper|trailer\..*\.c(?:om)?m(?:an)?d"
+    r"|browser\..*\.cmd|web\.browser|instaweb\..*|sendemail\..*cmd)\Z"
+)
+_BOOLEAN = frozenset(("true", "false", "yes", "no", "on", "off", "0", "1", ""))
+
+
+def _git(argv: Argv, state: State) -> list[Inner]:
+    """`-c` keys that name commands, aliases used at once, and subcommands that run a command."""
+    out: list[Inner] = []
+    aliases: dict[str, str] = {}
+    at = 1
+    while at < len(argv) and argv[at].startswith("-"):
+        word = argv[at]
+        at += 1
+        if word in ("-c", "--config-env") and at < len(argv):
+            key, _, value = argv[at].partition("=")
+            at += 1
+            lowered = key.lower()
+            if lowered.startswith("alias."):
+                aliases[key[6:]] = value
+            elif _GIT_COMMAND_KEY.match(lowered) and value.lower() not in _BOOLEAN:
+                out.append(Inner(text=value.lstrip("!"), label=f"git -c {key}"))
+        elif word in ("-C", "--git-dir", "--work-tree", "--namespace", "--exec-path"):
+            at += 1
+    rest = argv[at:]
+    if rest and rest[0] in aliases:
+        value = aliases[rest[0]]
+        label = f"git -c alias.{rest[0]}"
+        if value.startswith("!"):
+            text = value[1:] + ' "$@"' if len(rest) > 1 else value[1:]
+            out.append(Inner(text=text, args=rest, label=label))
+        else:
+            out.append(Inner(argv=("git", *value.split(), *rest[1:]), label=label))
+    return out + _git_verb(rest)
+
+
+def _git_verb(rest: Argv) -> list[Inner]:
+    verb = rest[0] if rest else ""
+    if verb == "rebase":
+        return [Inner(text=text, label=f"git rebase {o}") for o, text in _values(rest, ("-x", "--exec"))]
+    if verb == "difftool":
+        return [Inner(text=text, label=f"git difftool {o}") for o, text in _values(rest, ("-x", "--extcmd"))]
+    if verb == "bisect" and rest[1:2] == ("run",) and len(rest) > 2:
+        return [Inner(argv=rest[2:], label="git bisect run")]
+    if verb == "submodule" and "foreach" in rest:
+        words = operands(rest[rest.index("foreach") :], Options())[0]
+        return [Inner(text=_joined(words), label="git submodule foreach", cwd="\0")] if words else []
+    if verb == "filter-branch":
+        return [
+            Inner(text=rest[at + 1], label=f"git filter-branch {word}", cwd="\0")
+            for at, word in enumerate(rest[:-1])
+            if word.startswith("--") and word.endswith("-filter")
+        ]
+    if verb in ("clone", "fetch", "pull", "push", "ls-remote", "remote"):
+        found = [Inner(text=text, label=f"git {verb} {o}") for o, text in
+                 _values(rest, ("-u", "--upload-pack", "--receive-pack", "--exec"))
+                 if (o != "-u" or verb == "clone")]  # fmt: skip
+        return found + [
+            Inner(text=word[5:].replace("% ", "\\ "), label=f"git {verb} ext::")
+            for word in rest
+            if word.startswith("ext::")
+        ]
+    return []
+
+
+def _joined(words: Argv) -> str:
+    return " ".join("\0" if word == MANY_FIELDS else word for word in words)
+
+
+def _tar(argv: Argv, state: State) -> list[Inner]:
+    return [
+        Inner(text=text.removeprefix("exec="), label="tar --checkpoint-action")
+        for _, text in _values(argv, ("--checkpoint-action",))
+        if text.startswith("exec=")
+    ]
+
+
+_AWK_COMMAND = re.compile(
+    r"system\s*\(\s*\"((?:[^\"\\]|\\.)*)\"|\"((?:[^\"\\]|\\.)*)\"\s*\|&?\s*getline"
+    r"|\bprint[^|;}\n\"]*(?:\"(?:[^\"\\]|\\.)*\"[^|;}\n\"]*)*\|&?\s*\"((?:[^\"\\]|\\.)*)\""
+)
+_AWK_OPEN = re.compile(r"system\s*\(\s*(?!\")")
+
+
+def _awk(argv: Argv, state: State) -> list[Inner]:
+    """Constant texts in `system("…")`, `"…" | getline` and `print | "…"`."""
+    out: list[Inner] = []
+    rest, _ = operands(argv, Options("Fvf", frozenset(("--field-separator", "--assign", "--file"))))
+    program = rest[0] if rest else ""
+    if len(program) > 20_000:
+        return []
+    for match in _AWK_COMMAND.finditer(program):
+        text = next(group for group in match.groups() if group is not None)
+        behind = program[match.end() :].lstrip()
+        unknown = match[1] is not None and not behind.startswith(")")
+        text = re.sub(r"\\(.)", r"\1", text)
+        out.append(Inner(text=text + "\0" if unknown else text, label="awk system" if match[1] else "awk |"))
+    return out
+
+
+_SED_EXECUTE = re.compile(r"(?:^|[;\n{])\s*(?:\d+|\$|/[^/\n]*/)?\s*e\s+([^\n]+)")
+
+
+def _sed(argv: Argv, state: State) -> list[Inner]:
+    return [
+        Inner(text=match[1], label="sed e")
+        for word in argv[1:]
+        if len(word) < 20_000
+        for match in _SED_EXECUTE.finditer(word)
+    ]
+
+
+_VIM_SHELL = re.compile(r"(?:^|[|\n])\s*:*\s*(?:sil(?:ent)?!?\s+)?(?:exe(?:cute)?\s+['\"])?(?:%|\d*)?!([^\n]+)")
+_CALL = re.compile(r"(?:system(?:list)?|shell-command(?:-to-string)?|os\.execute|io\.popen|do shell script)\s*"
+                   r"\(?\s*([\"'])((?:[^\"'\\]|\\.)*)\1")  # fmt: skip
+
+
+def _editor(argv: Argv, state: State) -> list[Inner]:
+    """`vim -c ':!…'`, `+'!…'`, `system("…")`; `ex` and `ed` on standard input; `emacs --eval`."""
+    out: list[Inner] = []
+    scripts = [word for _, word in _values(argv, ("-c", "--cmd", "--eval", "-eval", "--execute"))]
+    scripts += [word[1:] for word in argv[1:] if word.startswith("+")]
+    name = argv[0].rpartition("/")[2]
+    if name in ("ex", "ed") and state.stdin:
+        scripts.append(state.stdin)
+    for script in scripts:
+        if len(script) > 20_000:
+            continue
+        out += [Inner(text=m[1].strip(), label=f"{name} !") for m in _VIM_SHELL.finditer(script)]
+        out += [Inner(text=re.sub(r"\\(.)", r"\1", m[2]), label=f"{name} system") for m in _CALL.finditer(script)]
+    return out
+
+
+def _osascript(argv: Argv, state: State) -> list[Inner]:
+    return [
+        Inner(text=re.sub(r"\\(.)", r"\1", match[2]), label="osascript")
+        for _, word in _values(argv, ("-e",))
+        if len(word) < 20_000
+        for match in _CALL.finditer(word)
+    ]
+
+
+_META = re.compile(r"^\s*(?:\\!|\.(?:shell|system)\s|system\s|!)\s*(.+)$", re.MULTILINE)
+
+
+def _database(argv: Argv, state: State) -> list[Inner]:
+    r"""`\! cmd` of psql and mysql, `.shell cmd` of sqlite3: in arguments and on standard input."""
+    texts = [word for word in argv[1:] if "\\!" in word or word.lstrip().startswith((".shell", ".system"))]
+    if state.stdin is not None and len(state.stdin) < 100_000:
+        texts.append(state.stdin)
+    name = argv[0].rpartition("/")[2]
+    return [Inner(text=m[1], label=f"{name} shell", stdin="") for text in texts for m in _META.finditer(text)]
+
+
+def _at(argv: Argv, state: State) -> list[Inner]:
+    listing = any(word in ("-l", "-r", "-d", "-c", "-q") for word in argv[1:])
+    return [Inner(text=state.stdin, label="at", stdin="")] if state.stdin and not listing else []
+
+
+_CRON_LINE = re.compile(r"^\s*(?:@\w+|(?:[\d*/,A-Za-z-]+\s+){4}[\d*/,A-Za-z-]+)\s+(\S.*)$", re.MULTILINE)
+
+
+def _crontab(argv: Argv, state: State) -> list[Inner]:
+    """The commands of a table that is read from standard input."""
+    reads = len(argv) == 1 or argv[-1] in ("-", "/dev/stdin")
+    if not reads or not state.stdin or len(state.stdin) > 100_000:
+        return []
+    return [Inner(text=match[1], label="crontab", stdin="") for match in _CRON_LINE.finditer(state.stdin)]
+
+
+def _socat(argv: Argv, state: State) -> list[Inner]:
+    out = []
+    for word in argv[1:]:
+        kind, _, text = word.partition(":")
+        if kind.upper() in ("EXEC", "SYSTEM", "SHELL") and text:
+            out.append(Inner(text=text.split(",")[0], label=f"socat {kind}"))
+    return out
+
+
+_SPAWN = re.compile(r"\b(?:spawn|exec|system)\s+([^;\n\]]+)")
+
+
+def _expect(argv: Argv, state: State) -> list[Inner]:
+    scripts = [word for _, word in _values(argv, ("-c",))]
+    if len(argv) == 1 and state.stdin:
+        scripts.append(state.stdin)
+    return [
+        Inner(text=match[1], label="expect", stdin="")
+        for script in scripts
+        if len(script) < 20_000
+        for match in _SPAWN.finditer(script)
+    ]
+
+
+def _gdb(argv: Argv, state: State) -> list[Inner]:
+    return [
+        Inner(text=match[1], label="gdb shell")
+        for _, word in _values(argv, ("-ex", "--ex", "--eval-command", "-iex"))
+        if (match := re.match(r"\s*(?:shell|!|make)\s*(.+)", word))
+    ]
+
+
+def _ansible(argv: Argv, state: State) -> list[Inner]:
+    module = next((value for _, value in _values(argv, ("-m", "--module-name"))), "command")
+    if module.rpartition(".")[2] not in ("shell", "command", "raw", "script"):
+        return []
+    return [Inner(text=text, label="ansible", remote=True) for _, text in _values(argv, ("-a", "--args"))]
+
+
+def _ip(argv: Argv, state: State) -> list[Inner]:
+    """`ip netns exec name cmd`."""
+    if "netns" not in argv or "exec" not in argv:
+        return []
+    at = argv.index("exec")
+    return [Inner(argv=argv[at + 2 :], label="ip netns exec")] if len(argv) > at + 2 else []
+
+
+def _adb(argv: Argv, state: State) -> list[Inner]:
+    if "shell" not in argv[1:]:
+        return []
+    words = argv[argv.index("shell") + 1 :]
+    return [Inner(text=_joined(words), label="adb shell", remote=True, cwd="\0")] if words else []
+
+
+def _remote_command(argv: Argv, state: State) -> list[Inner]:
+    """`vagrant ssh -c`, `gcloud compute ssh --command`, `fly ssh console -C`, `heroku run`."""
+    name = argv[0].rpartition("/")[2]
+    out = [
+        Inner(text=text, label=f"{name} ssh", remote=True, cwd="\0")
+        for _, text in _values(argv, ("-c", "--command", "-C"))
+        if "ssh" in argv
+    ]
+    if name == "heroku" and argv[1:2] in (("run",), ("run:detached",)):
+        words = operands(argv[1:], Options("astre", frozenset(("--app", "--size", "--type", "--remote", "--env"))))[0]
+        out += [Inner(text=_joined(words), label="heroku run", remote=True, cwd="\0")] if words else []
+    return out
+
+
+def _cargo(argv: Argv, state: State) -> list[Inner]:
+    if argv[1:2] != ("watch",):
+        return []
+    return [Inner(text=text, label="cargo watch") for _, text in _values(argv, ("-s", "--shell"))]
+
+
+_OWN: dict[str, Callable[[Argv, State], list[Inner]]] = {
+    "git": _git,
+    "tar": _tar,
+    "gtar": _tar,
+    "bsdtar": _tar,
+    "awk": _awk,
+    "gawk": _awk,
+    "mawk": _awk,
+    "nawk": _awk,
+    "sed": _sed,
+    "gsed": _sed,
+    "vim": _editor,
+    "vi": _editor,
+    "nvim": _editor,
+    "view": _editor,
+    "vimdiff": _editor,
+    "ex": _editor,
+    "ed": _editor,
+    "emacs": _editor,
+    "emacsclient": _editor,
+    "osascript": _osascript,
+    "psql": _database,
+    "mysql": _database,
+    "mariadb": _database,
+    "sqlite3": _database,
+    "at": _at,
+    "batch": _at,
+    "crontab": _crontab,
+    "socat": _socat,
+    "expect": _expect,
+    "gdb": _gdb,
+    "ansible": _ansible,
+    "ip": _ip,
+    "adb": _adb,
+    "vagrant": _remote_command,
+    "gcloud": _remote_command,
+    "fly": _remote_command,
+    "flyctl": _remote_command,
+    "heroku": _remote_command,
+    "cargo": _cargo,
+}
