@@ -164,7 +164,7 @@ def _tokens(text: str, delimiter: str) -> list[str]:
         at = match.end()
     if have:
         out.append("".join(current))
-    return [MANY_FIELDS if token == "\0" else token for token in out]
+    return [MANY_FIELDS if word == "\0" else word for word in out]
 
 
 def _replaced(command: Argv, options: _Options, text: str | None) -> list[Argv]:
