@@ -18,7 +18,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 REAL_HOME = os.path.realpath(os.path.expanduser("~"))
 
-_KEPT = {"CHRONO_VENV", "CHRONO_CLIENTS", "CHRONO_TEST_WORKERS"}
+_KEPT = ("CHRONO_VENV", "CHRONO_TEST_")
 _SCRATCH = tempfile.mkdtemp(prefix="chrono-tests-")
 _WRITES = {"os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.link", "os.symlink", "os.truncate", "os.chmod"}
 
@@ -58,7 +58,7 @@ def _refuse_real_places(event: str, arguments: tuple[Any, ...]) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     for name in list(os.environ):
-        if name.startswith(("CHRONO", "CLAUDE", "GIT_", "XDG_")) and name not in _KEPT:
+        if name.startswith(("CHRONO", "CLAUDE", "GIT_", "XDG_")) and not name.startswith(_KEPT):
             del os.environ[name]
     for name in ("CODEX_SANDBOX", "GEMINI_CLI", "QWEN_CODE", "CURSOR_AGENT", "NO_COLOR", "COLUMNS", "BASH_ENV", "ENV"):
         os.environ.pop(name, None)
