@@ -17,8 +17,7 @@ from chrono.scan.world import World
 # Every effect needs one of these; a large bundle without them is not read.
 _TELLING = tuple(
     (
-        "child_process fs exec spawn eval Function require rimraf Deno Bun shelljs zx del fetch net sql "
-        "query import"
+        "child_process fs exec spawn eval Function require rimraf Deno Bun shelljs zx del fetch net sql query import"
     ).split()
 )
 

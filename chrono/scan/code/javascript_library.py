@@ -10,23 +10,31 @@ from collections.abc import Callable
 
 from chrono.scan.code import texts, tree
 from chrono.scan.code.arguments import argument_list
-from chrono.scan.code.interpret import Arguments, Closure, Machine, Value
+from chrono.scan.code.frames import Arguments, Closure, Value
+from chrono.scan.code.interpret import Machine
+from chrono.scan.code.javascript_files import (
+    change_folder,
+    cwd,
+    delete_patterns,
+    deno_command,
+    file_call,
+    finish,
+    option_of,
+)
 from chrono.scan.code.javascript_reader import read_javascript
 from chrono.scan.code.javascript_values import list_method, static_call, text_method
 from chrono.scan.code.operators import join_path, over
-from chrono.scan.code.paths import absolute, below, folder_of, globbed, last_of
+from chrono.scan.code.paths import absolute, folder_of, globbed, last_of
 from chrono.scan.code.programs import SHELL_PROGRAMS, run_text
 from chrono.scan.code.values import (
     ANY,
     NEVER,
-    Bound,
     Items,
     Partial,
     Ref,
     Table,
     Text,
     Thing,
-    Wild,
     alternatives,
     elements,
     pieces_of,
@@ -120,12 +128,12 @@ class JavaScriptLibrary:
         if handler is not None:
             return handler(run, args)
         if owner == "fs" or owner == "Deno":
-            return _file_call(run, last, args)
+            return file_call(run, last, args)
         if name.startswith("shelljs."):
             return _shelljs(run, last, args)
         if name in ("rimraf", "del", "trash", "fs.rimraf") or owner in ("rimraf", "del"):
-            _delete_patterns(run, args)
-            return _finish(run, args)
+            delete_patterns(run, args)
+            return finish(run, args)
         found = static_call(run, name, args)
         return found if found is not None else _other_call(run, name, args)
 
@@ -193,166 +201,34 @@ def _call_through(run: Machine, owner: Value, how: str, args: Arguments) -> Valu
 # --- files ------------------------------------------------------------------------------------------------------------
 
 
-def _options(args: Arguments) -> Table | None:
-    return next((value for value in args.values if isinstance(value, Table)), None)
-
-
-def _set(args: Arguments, option: str) -> bool:
-    options = _options(args)
-    return (
-        options is not None and truth(options.entries.get(option)) is not False and option in options.entries
-    )
-
-
-def _finish(run: Machine, args: Arguments, *results: Value) -> Value:
-    """The callback at the end of the arguments gets the results; they are also what is returned."""
-    last = args.values[-1] if args.values else None
-    if isinstance(last, Closure | Partial | Bound):
-        run.invoke(last, Arguments((None, *results), {}))
-    return results[0] if results else ANY
-
-
-def _file_call(run: Machine, name: str, args: Arguments) -> Value:
-    effects = run.effects
-    first, second = args.at(0), args.at(1)
-    if name in ("rm", "remove"):
-        deno_single = run.effects.label.startswith("Deno") and not _set(args, "recursive")
-        plain = (name == "rm" and not _set(args, "recursive")) or deno_single
-        (effects.remove if plain else effects.remove_tree)(first)
-    elif name in ("emptyDir", "emptydir"):
-        effects.remove_tree(over(below, first))
-    elif name == "rmdir":
-        (effects.remove_tree if _set(args, "recursive") else effects.remove_folder)(first)
-    elif name == "unlink":
-        effects.remove(first)
-    elif name in ("rename", "move"):
-        effects.move(first, second)
-    elif name in ("copyFile", "cp", "copy"):
-        effects.copy(first, second)
-    elif name in (
-        "writeFile",
-        "outputFile",
-        "writeTextFile",
-        "appendFile",
-        "writeJson",
-        "outputJson",
-        "writeJSON",
-    ):
-        text = second if name != "writeJson" else ANY
-        effects.write(first, text.decode("utf-8", "replace") if isinstance(text, bytes) else text,
-                      append=name == "appendFile" or _set(args, "append"))  # fmt: skip
-    elif name in ("truncate", "ftruncate"):
-        effects.write(first)
-    elif name in ("readFile", "readTextFile", "createReadStream"):
-        effects.read(first)
-        return _finish(run, args, effects.content(first))
-    elif name == "createWriteStream":
-        effects.write(first, append=_flags(args, "a"))
-        return Thing("file", path=first)
-    elif name in ("open", "openSync"):
-        return _open(run, args)
-    elif name in ("chmod", "lchmod"):
-        effects.change_mode(second, first)
-    elif name in ("chown", "lchown"):
-        effects.command(
-            "chown", effects.word(str(second) if isinstance(second, int) else second), effects.word(first)
-        )
-    elif name in ("symlink", "link"):
-        effects.command(
-            "ln", *(("-s",) if name == "symlink" else ()), effects.word(first), effects.word(second)
-        )
-    else:
-        return _looked_at(run, name, args)
-    return _finish(run, args)
-
-
-def _looked_at(run: Machine, name: str, args: Arguments) -> Value:
-    """Calls of fs that change nothing, and what they give."""
-    first = args.at(0)
-    if name in ("readdir", "readDir", "opendir"):
-        if _set(args, "withFileTypes") or name != "readdir":
-            return _finish(run, args, Items((), Thing("path", text=over(below, first))))
-        return _finish(run, args, Items((), Text((Wild("*"),))))
-    if name in ("mkdtemp", "makeTempDir", "makeTempFile"):
-        base = first if isinstance(first, str | Text) else "/tmp/deno"  # noqa: S108 -- a name that is read
-        return _finish(run, args, text_of((*pieces_of(base), None)))
-    if name in ("realpath", "realPath"):
-        return _finish(run, args, over(lambda v: absolute(run.effects.cwd, v), first))
-    if name in ("exists", "pathExists", "stat", "lstat", "access"):
-        return _finish(run, args, ANY)
-    if name == "Command" or name == "run":
-        return _deno_command(run, args)
-    if name in ("exit", "abort"):
-        return NEVER
-    if name == "chdir":
-        return _change_folder(run, args)
-    if name == "cwd":
-        return _cwd(run, args)
-    return None
-
-
-def _flags(args: Arguments, letter: str) -> bool:
-    options = _options(args)
-    flags = options.entries.get("flags", options.entries.get("flag")) if options else args.at(1)
-    return isinstance(flags, str) and letter in flags
-
-
-def _open(run: Machine, args: Arguments) -> Value:
-    flags = args.at(1)
-    if isinstance(flags, str) and any(letter in flags for letter in "wa+"):
-        run.effects.write(args.at(0), append="w" not in flags)
-    else:
-        run.effects.read(args.at(0))
-    return _finish(run, args, Thing("file", path=args.at(0)))
-
-
-def _delete_patterns(run: Machine, args: Arguments) -> None:
-    """rimraf and del take globs, and lists of them; `!x` takes one out again."""
-    for option in alternatives(args.at(0)):
-        values, more = elements(option) if isinstance(option, Items) else ([option], None)
-        for value in [*values, *([more] if more is not None else [])]:
-            if isinstance(value, str):
-                if value.startswith("!"):
-                    continue
-                found = globbed("", value.removesuffix("/**").removesuffix("/**/*") or "/")
-                run.effects.remove_tree(*found.values, *([found.more] if found.more is not None else []))
-            else:
-                run.effects.remove_tree(value)
-
-
 # --- programs ---------------------------------------------------------------------------------------------------------
 
 
 def _exec(run: Machine, args: Arguments) -> Value:
-    run_text(run, args.at(0), _option(args, "cwd"))
-    _finish(run, args, ANY, ANY)
+    run_text(run, args.at(0), option_of(args, "cwd"))
+    finish(run, args, ANY, ANY)
     return Thing("process", argv=args.at(0))
-
-
-def _option(args: Arguments, name: str) -> Value:
-    options = _options(args)
-    return options.entries.get(name) if options else None
 
 
 def _spawn(run: Machine, args: Arguments) -> Value:
     argv = args.at(1)
     known, more = elements(argv) if isinstance(argv, Items) else ([], ANY if argv is ANY else None)
-    shell = truth(_option(args, "shell"))
-    if shell and _option(args, "shell") is not None:
+    shell = truth(option_of(args, "shell"))
+    if shell and option_of(args, "shell") is not None:
         words = Items([args.at(0), *known], more)
-        run.effects.shell(texts.join_texts(" ", words), cwd=_option(args, "cwd"))
+        run.effects.shell(texts.join_texts(" ", words), cwd=option_of(args, "cwd"))
     else:
-        run.effects.program(Items([args.at(0), *known], more), cwd=_option(args, "cwd"))
-    given = _option(args, "input")
+        run.effects.program(Items([args.at(0), *known], more), cwd=option_of(args, "cwd"))
+    given = option_of(args, "input")
     if given is not None and args.at(0) in SHELL_PROGRAMS:
         run_text(run, given)
-    _finish(run, args, ANY, ANY)
+    finish(run, args, ANY, ANY)
     return Thing("process", argv=args.at(0))
 
 
 def _fork(run: Machine, args: Arguments) -> Value:
     known, more = elements(args.at(1)) if isinstance(args.at(1), Items) else ([], None)
-    run.effects.program(Items(["node", args.at(0), *known], more), cwd=_option(args, "cwd"))
+    run.effects.program(Items(["node", args.at(0), *known], more), cwd=option_of(args, "cwd"))
     return Thing("process", argv=args.at(0))
 
 
@@ -370,25 +246,10 @@ def _tagged(run: Machine, args: Arguments) -> Value:
     return Ref("zx.$")
 
 
-def _deno_command(run: Machine, args: Arguments) -> Value:
-    first = args.at(0)
-    if isinstance(first, Table):
-        command = first.entries.get("cmd", ANY)
-        run.effects.program(
-            command if isinstance(command, Items) else Items([command]), cwd=first.entries.get("cwd")
-        )
-        return Thing("process", argv=command)
-    options = _options(args)
-    listed = options.entries.get("args") if options else None
-    known, more = elements(listed) if isinstance(listed, Items) else ([], None)
-    run.effects.program(Items([first, *known], more), cwd=_option(args, "cwd"))
-    return Thing("process", argv=first)
-
-
 def _bun_spawn(run: Machine, args: Arguments) -> Value:
     first = args.at(0)
     command = first.entries.get("cmd", ANY) if isinstance(first, Table) else first
-    run.effects.program(command if isinstance(command, Items) else Items([command]), cwd=_option(args, "cwd"))
+    run.effects.program(command if isinstance(command, Items) else Items([command]), cwd=option_of(args, "cwd"))
     return Thing("process", argv=command)
 
 
@@ -396,7 +257,7 @@ def _shelljs(run: Machine, name: str, args: Arguments) -> Value:
     if name == "exec":
         return _exec(run, args)
     if name == "cd":
-        return _change_folder(run, args)
+        return change_folder(run, args)
     if name == "ShellString":
         return Thing("process", argv=ANY)
     words: list[Value] = []
@@ -466,7 +327,7 @@ def _fetch(run: Machine, args: Arguments) -> Value:
     if isinstance(url, Table):
         method, url = url.entries.get("method"), url.entries.get("url", ANY)
     else:
-        method = _option(args, "method")
+        method = option_of(args, "method")
     if isinstance(method, str) and method.upper() == "DELETE":
         run.effects.command("curl", "-X", "DELETE", run.effects.word(url))
     response = Thing("response", url=url)
@@ -492,23 +353,10 @@ def _connect(run: Machine, args: Arguments) -> Value:
     return socket
 
 
-def _change_folder(run: Machine, args: Arguments) -> Value:
-    target = run.effects.word(args.at(0))
-    found = run.effects.absolute(target)
-    run.effects.cwd = found if found is not None else run.effects.word(ANY)
-    return ANY
-
-
-def _cwd(run: Machine, args: Arguments) -> Value:
-    return run.effects.cwd if isinstance(run.effects.cwd, str) else ANY
-
-
 def _kill(run: Machine, args: Arguments) -> Value:
     signal = args.at(1)
     flag = f"-{signal}" if isinstance(signal, str | int) else "-15"
-    run.effects.command(
-        "kill", flag, run.effects.word(str(args.at(0)) if isinstance(args.at(0), int) else args.at(0))
-    )
+    run.effects.command("kill", flag, run.effects.word(str(args.at(0)) if isinstance(args.at(0), int) else args.at(0)))
     return ANY
 
 
@@ -550,14 +398,14 @@ def _process_next(run: Machine, args: Arguments) -> Value:
 
 
 def _glob(run: Machine, args: Arguments) -> Value:
-    base = _option(args, "cwd") or ""
+    base = option_of(args, "cwd") or ""
     values: list[Value] = []
     more: Value = None
     for option in elements(args.at(0))[0] if isinstance(args.at(0), Items) else alternatives(args.at(0)):
         found = globbed(base, option)
         values += found.values
         more = found.more if more is None else more
-    return _finish(run, args, Items(values, more))
+    return finish(run, args, Items(values, more))
 
 
 _CALLS: dict[str, Handler] = {
@@ -584,12 +432,12 @@ _CALLS: dict[str, Handler] = {
     "execa.execaCommandSync": _exec,
     "zx.$": _tagged,
     "$": _tagged,
-    "zx.cd": _change_folder,
+    "zx.cd": change_folder,
     "Bun.spawn": _bun_spawn,
-    "Deno.Command": _deno_command,
+    "Deno.Command": deno_command,
     "Deno.env.get": lambda run, args: environment(run, str(args.at(0))),
     "Deno.realPath": _resolve,
-    "Bun.write": lambda run, args: _file_call(run, "writeFile", args),
+    "Bun.write": lambda run, args: file_call(run, "writeFile", args),
     "Bun.file": lambda run, args: Thing("path", text=args.at(0)),
     "eval": _evaluate,
     "Function": _function_of_text,
@@ -604,12 +452,12 @@ _CALLS: dict[str, Handler] = {
     "vm.Script": _evaluate,
     "process.exit": lambda run, args: NEVER,
     "process.abort": lambda run, args: NEVER,
-    "process.chdir": _change_folder,
-    "process.cwd": _cwd,
+    "process.chdir": change_folder,
+    "process.cwd": cwd,
     "process.kill": _kill,
     "process.on": _process_next,
     "os.homedir": _home,
-    "os.tmpdir": lambda run, args: "/tmp",  # noqa: S108 -- a name that is read
+    "os.tmpdir": lambda run, args: "/tmp",
     "os.userInfo": lambda run, args: Table({"homedir": run.world.home, "username": run.world.user}, True),
     "os.platform": lambda run, args: run.world.platform,
     "path.join": _join,
@@ -731,7 +579,7 @@ def _any_method(run: Machine, owner: Value, name: str, args: Arguments) -> Value
     first = args.at(0)
     if name in _SQL_METHODS and isinstance(first, str | Text):
         run.effects.sql(first)
-        return _finish(run, args)
+        return finish(run, args)
     if name in ("dropDatabase", "dropAllSchemas"):
         return _mongo_drop(run)
     if name in ("flushall", "flushdb", "flushAll", "flushDb"):

@@ -5,202 +5,20 @@ What library calls do is left to `javascript_library`.
 
 from __future__ import annotations
 
-from typing import Any
-
 from chrono.scan.code import tree
-from chrono.scan.code.curly import END, MAX_TOKENS, UNREAD, Reader, Token
-from chrono.scan.code.effects import TooMuch
-
-_OPERATORS = (
-    ">>>= ... === !== **= <<= >>= >>> &&= ||= ??= => == != <= >= && || ?? ?. ++ -- += -= *= /= %= &= |= ^= << >> ** "
-    "{ } ( ) [ ] ; , < > + - * / % & | ^ ! ~ ? : = . @ #"
-).split()
-_BEFORE_REGEX = frozenset(
-    ("return typeof case in of delete void throw new instanceof do else await yield default extends").split()
-)
-_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0": "\0", "\n": ""}
-_pattern: Any = None
-
-
-def _matcher() -> Any:
-    global _pattern
-    if _pattern is None:
-        import re
-
-        ops = "|".join(re.escape(op) for op in sorted(_OPERATORS, key=len, reverse=True))
-        _pattern = re.compile(
-            r"(?P<space>[ \t\r\f\v\u00a0\ufeff]+)|(?P<newline>\n)|(?P<comment>//[^\n]*|/\*.*?(?:\*/|\Z)|<!--[^\n]*)"
-            r"|(?P<name>#?(?:[A-Za-z_$\u0080-\U0010ffff]|\\u[\da-fA-F]{4}|\\u\{[\da-fA-F]+\})"
-            r"(?:[\w$\u0080-\U0010ffff]|\\u[\da-fA-F]{4}|\\u\{[\da-fA-F]+\})*)"
-            r"|(?P<number>0[xX][\da-fA-F_]+n?|0[bB][01_]+|0[oO][0-7_]+|(?:\d[\d_]*\.?[\d_]*|\.\d+)(?:[eE][+-]?\d+)?n?)"
-            r"|(?P<string>\"(?:[^\"\\\n]|\\.)*\"?|'(?:[^'\\\n]|\\.)*'?)"
-            rf"|(?P<template>`)|(?P<op>{ops})|(?P<other>.)",
-            re.DOTALL,
-        )
-    return _pattern
-
-
-def unescaped(text: str) -> str:
-    """A string literal's content with its escapes replaced."""
-    if "\\" not in text:
-        return text
-    out: list[str] = []
-    at = 0
-    while at < len(text):
-        letter = text[at]
-        if letter != "\\" or at + 1 >= len(text):
-            out.append(letter)
-            at += 1
-            continue
-        following = text[at + 1]
-        at += 2
-        digits, width = "", 0
-        if following == "x":
-            digits, width = text[at : at + 2], 2
-        elif following == "u" and text.startswith("{", at):
-            end = text.find("}", at)
-            digits, width = (text[at + 1 : end], end - at + 1) if end > 0 else ("", 0)
-        elif following == "u":
-            digits, width = text[at : at + 4], 4
-        elif following in "01234567":
-            stop = at
-            while stop < len(text) and stop < at + 2 and text[stop] in "01234567":
-                stop += 1
-            out.append(chr(int(following + text[at:stop], 8)))
-            at = stop
-            continue
-        if width:
-            try:
-                out.append(chr(int(digits, 16)))
-            except (ValueError, OverflowError):
-                out.append("?")
-            at += width
-        else:
-            out.append(_ESCAPES.get(following, following))
-    return "".join(out)
-
-
-class _Lexer:
-    def __init__(self, source: str) -> None:
-        self.source = source
-        self.at = 0
-        self.line = 1
-        self.match = _matcher().match
-
-    def tokens(self, nested: bool = False) -> list[Token]:
-        """All tokens; where `nested`, up to the `}` that ends an expression in a template."""
-        found: list[Token] = []
-        depth = 0
-        spaced = False
-        source, match = self.source, self.match
-        while self.at < len(source):
-            if len(found) > MAX_TOKENS:
-                raise TooMuch("it is too long to be read to its end")
-            got = match(source, self.at)
-            kind = got.lastgroup
-            text = got.group()
-            if kind in ("space", "newline", "comment"):
-                self.line += text.count("\n")
-                self.at = got.end()
-                spaced = True
-                continue
-            if kind == "op" and text[0] == "/" and _regex_may_follow(found):
-                found.append(Token("regex", self._regex(), self.line, None, spaced))
-            elif kind == "template":
-                line = self.line
-                found.append(Token("string", "", line, self._template(), spaced))
-            else:
-                self.at = got.end()
-                if kind == "op":
-                    if nested and text == "}" and depth == 0:
-                        return found
-                    depth += (text == "{") - (text == "}")
-                    found.append(Token("op", text, self.line, None, spaced))
-                elif kind == "string":
-                    closed = len(text) > 1 and text[-1] == text[0]
-                    found.append(
-                        Token(
-                            "string", unescaped(text[1:-1] if closed else text[1:]), self.line, None, spaced
-                        )
-                    )
-                    self.line += text.count("\n")
-                elif kind == "name":
-                    found.append(_name(text, self.line, spaced))
-                elif kind == "number":
-                    found.append(Token("number", text, self.line, None, spaced))
-            spaced = False
-        return found
-
-    def _regex(self) -> str:
-        source = self.source
-        start = at = self.at
-        at += 1
-        in_class = False
-        while at < len(source) and source[at] != "\n":
-            letter = source[at]
-            if letter == "\\":
-                at += 1
-            elif letter == "[":
-                in_class = True
-            elif letter == "]":
-                in_class = False
-            elif letter == "/" and not in_class:
-                at += 1
-                break
-            at += 1
-        while at < len(source) and (source[at].isalpha()):
-            at += 1
-        self.at = max(at, start + 1)
-        return source[start : self.at]
-
-    def _template(self) -> tuple[tree.Node, ...]:
-        source = self.source
-        parts: list[tree.Node] = []
-        self.at += 1
-        start = self.at
-        while self.at < len(source):
-            letter = source[self.at]
-            if letter == "\\":
-                self.at += 2
-            elif letter == "`":
-                break
-            elif letter == "$" and source.startswith("${", self.at):
-                parts.append(tree.Const(unescaped(source[start : self.at])))
-                self.line += source.count("\n", start, self.at)
-                self.at += 2
-                parts.append(JavaScriptReader(self.tokens(nested=True)).expression())
-                start = self.at
-            else:
-                self.at += 1
-        parts.append(tree.Const(unescaped(source[start : min(self.at, len(source))])))
-        self.line += source.count("\n", start, self.at)
-        self.at += 1
-        return tuple(parts)
-
-
-def _name(text: str, line: int, spaced: bool) -> Token:
-    return Token("name", unescaped(text) if "\\" in text else text, line, None, spaced)
-
-
-def _regex_may_follow(found: list[Token]) -> bool:
-    if not found:
-        return True
-    last = found[-1]
-    if last.kind == "name":
-        return last.value in _BEFORE_REGEX
-    if last.kind == "op":
-        return last.value not in (")", "]", "}", "++", "--")
-    return False
+from chrono.scan.code.curly import END, UNREAD, Token
+from chrono.scan.code.javascript_lexer import Lexer
+from chrono.scan.code.javascript_types import TypeSkipper
 
 
 def read_javascript(source: str) -> tuple[tree.Node, ...]:
     """Source as statements. Raises TooMuch or RecursionError where it is too long or too deep."""
     if source.startswith("#!"):
         source = "//" + source
-    return JavaScriptReader(_Lexer(source).tokens()).program()
+    return JavaScriptReader(Lexer(source, _inside).tokens()).program()
 
 
-class JavaScriptReader(Reader):
+class JavaScriptReader(TypeSkipper):
     """Reads ECMAScript as people write it, TypeScript's types skipped."""
 
     precedence = {  # noqa: RUF012
@@ -282,7 +100,7 @@ class JavaScriptReader(Reader):
     def _type_assertion(self) -> tree.Node:
         """`<T>(x) => …` and `<any>x`; JSX is passed over as it comes."""
         start = self.at
-        self._skip_type_arguments()
+        self.skip_type_arguments()
         if self.at == start:
             self.at += 1
             return UNREAD
@@ -340,7 +158,7 @@ class JavaScriptReader(Reader):
                 target = tree.Index(target, self.expression())
                 self.accept("]")
         if self.is_op("<"):
-            self._skip_type_arguments()
+            self.skip_type_arguments()
         args = self.arguments() if self.is_op("(") else ()
         return tree.Call(target, args, (("\0new", tree.Const(True)),), line)
 
@@ -350,15 +168,9 @@ class JavaScriptReader(Reader):
             if token.kind == "string" and token.parts is not None:
                 # A tagged template: the tag gets the text as one argument.
                 self.at += 1
-                value = tree.Call(
-                    value, (_interpolated(token.parts),), (("\0tagged", tree.Const(True)),), token.line
-                )
+                value = tree.Call(value, (_interpolated(token.parts),), (("\0tagged", tree.Const(True)),), token.line)
                 continue
-            if (
-                token.kind == "name"
-                and token.value in ("as", "satisfies")
-                and not isinstance(value, tree.Const | None)
-            ):
+            if token.kind == "name" and token.value in ("as", "satisfies") and not isinstance(value, tree.Const | None):
                 self.at += 1
                 self.skip_type()
                 continue
@@ -378,8 +190,8 @@ class JavaScriptReader(Reader):
                 value = tree.Assign(value, tree.Const(1), op[0])
             elif op == "!" and self.ahead().value in (".", ")", ";", ",", "[", "]", "?.", "as"):
                 self.at += 1
-            elif op == "<" and self._type_arguments_of_call():
-                self._skip_type_arguments()
+            elif op == "<" and self.type_arguments_of_call():
+                self.skip_type_arguments()
             else:
                 return value
 
@@ -447,7 +259,7 @@ class JavaScriptReader(Reader):
 
     def _function_from(self, name: str, line: int) -> tree.Node:
         if self.is_op("<"):
-            self._skip_type_arguments()
+            self.skip_type_arguments()
         parameters = self._parameters()
         if self.accept(":"):
             self.skip_type()
@@ -518,7 +330,7 @@ class JavaScriptReader(Reader):
         name = self.take().value if self.token.kind == "name" and self.token.value != "extends" else ""
         bases: list[tree.Node] = []
         if self.is_op("<"):
-            self._skip_type_arguments()
+            self.skip_type_arguments()
         if self.accept("extends"):
             bases.append(self.postfix(self.prefix()))
         while self.token.kind != "end" and not self.is_op("{"):
@@ -561,86 +373,6 @@ class JavaScriptReader(Reader):
         if self.accept("="):
             body.append(tree.Assign(tree.Name(token.value), self.expression(1), declares=True))
 
-    # --- types --------------------------------------------------------------------------------------------------------
-
-    def skip_type(self) -> None:
-        """Passes over a type."""
-        depth = 0
-        while self.token.kind != "end":
-            token = self.token
-            if token.kind == "op":
-                if token.value in ("(", "[", "{"):
-                    # `{` starts a body where a type is complete.
-                    if (
-                        token.value == "{"
-                        and depth == 0
-                        and self.tokens[self.at - 1].value not in (":", "|", "&", "as", "=>")
-                    ):
-                        return
-                    self.skip_brackets()
-                    continue
-                if token.value == "<":
-                    depth += 1
-                elif token.value in (">", ">>", ">>>") and depth:
-                    depth = max(0, depth - len(token.value))
-                elif depth == 0 and token.value == "=>" and self.tokens[self.at - 1].value == ")":
-                    if not self._function_type():
-                        return
-                elif (depth == 0 and token.value not in ("|", "&", ".", "?", ":")) or (
-                    depth == 0 and token.value in ("?", ":")
-                ):
-                    return
-            elif depth == 0 and token.kind == "name" and self._type_is_over(token):
-                return
-            self.at += 1
-
-    def _type_is_over(self, token: Token) -> bool:
-        """True where a word follows a complete type (`let a: string` and then the next statement)."""
-        before = self.tokens[self.at - 1]
-        inside = ("keyof", "typeof", "is", "readonly", "unique", "infer", "as")
-        complete = before.kind in ("name", "string") and before.value not in inside
-        return complete and token.value not in ("is", "extends")
-
-    def _function_type(self) -> bool:
-        """True where `=>` belongs to a type: something that is a type follows, and then no body."""
-        return self.ahead().kind == "name" and self.ahead().value in (
-            "void",
-            "Promise",
-            "string",
-            "any",
-            "boolean",
-            "number",
-        )
-
-    def _type_arguments_of_call(self) -> bool:
-        """True of `<Foo, Bar[]>(`, as opposed to a comparison."""
-        for count in range(1, 24):
-            token = self.ahead(count)
-            if token.kind == "op":
-                if token.value == ">":
-                    return self.ahead(count + 1).value == "("
-                if token.value not in (".", ",", "[", "]", "|", "<", "{", "}", ":", ";"):
-                    return False
-            elif token.kind not in ("name", "string"):
-                return False
-        return False
-
-    def _skip_type_arguments(self) -> None:
-        depth = 0
-        start = self.at
-        while self.at < min(start + 60, len(self.tokens)):
-            value = self.token.value if self.token.kind == "op" else ""
-            self.at += 1
-            if value == "<":
-                depth += 1
-            elif value in (">", ">>", ">>>"):
-                depth -= len(value)
-                if depth <= 0:
-                    return
-            elif value in (";", "=>"):
-                break
-        self.at = start
-
     # --- statements ---------------------------------------------------------------------------------------------------
 
     def statement(self) -> tuple[tree.Node, ...]:
@@ -652,11 +384,7 @@ class JavaScriptReader(Reader):
                 self.at += 1
                 return ()
         if token.kind == "name":
-            if (
-                self.ahead().value == ":"
-                and self.ahead().kind == "op"
-                and token.value not in ("default", "case")
-            ):
+            if self.ahead().value == ":" and self.ahead().kind == "op" and token.value not in ("default", "case"):
                 self.at += 2
                 return ()
             read = _STATEMENTS.get(token.value)
@@ -790,11 +518,7 @@ class JavaScriptReader(Reader):
         ends = self.token.kind == "end" or self.is_op("}", ";") or self.token.line != token.line
         value = None if ends else self.expression()
         self.accept(";")
-        return (
-            (tree.Return(value),)
-            if token.value == "return"
-            else ((value,) if value else ()) + (tree.Jump("raise"),)
-        )
+        return (tree.Return(value),) if token.value == "return" else ((value,) if value else ()) + (tree.Jump("raise"),)
 
     def a_jump(self) -> tuple[tree.Node, ...]:
         token = self.take()
@@ -914,3 +638,7 @@ def _number(text: str) -> object:
         return float(bare) if any(c in bare for c in ".eE") else int(bare[:18])
     except ValueError:
         return 0
+
+
+def _inside(tokens: list[Token]) -> tree.Node:
+    return JavaScriptReader(tokens).expression()

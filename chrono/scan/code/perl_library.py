@@ -9,8 +9,9 @@ import os
 from collections.abc import Callable
 
 from chrono.scan.code.arguments import argument_list
+from chrono.scan.code.frames import Arguments, Closure, Value
 from chrono.scan.code.function_values import pure_call
-from chrono.scan.code.interpret import Arguments, Closure, Machine, Value
+from chrono.scan.code.interpret import Machine
 from chrono.scan.code.operators import join_path, over
 from chrono.scan.code.paths import below, folder_of, globbed, last_of
 from chrono.scan.code.perl_reader import read_perl

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from chrono.scan.code.arguments import argument_list
+from chrono.scan.code.frames import Arguments, Closure, Value
 from chrono.scan.code.function_values import pure_call
-from chrono.scan.code.interpret import Arguments, Closure, Machine, Value
+from chrono.scan.code.interpret import Machine
 from chrono.scan.code.operators import over
 from chrono.scan.code.paths import below, globbed
 from chrono.scan.code.php_reader import read_php_code
@@ -55,9 +56,7 @@ class PhpLibrary:
             if name == "$argv":
                 return argument_list(run.args)
             if name == "$GLOBALS":
-                return Table(
-                    {key.removeprefix("$"): value for key, value in run.module.variables.items()}, True
-                )
+                return Table({key.removeprefix("$"): value for key, value in run.module.variables.items()}, True)
             return Ref(name)
         if name == "__DIR__":
             return run.effects.cwd if isinstance(run.effects.cwd, str) else ANY
@@ -93,12 +92,7 @@ class PhpLibrary:
     def method(self, run: Machine, owner: Value, name: str, args: Arguments) -> Value:
         if name == "" and isinstance(owner, str):
             return self.call(run, owner, args)
-        if (
-            name == ""
-            and isinstance(owner, Items)
-            and len(owner.values) == 2
-            and isinstance(owner.values[1], str)
-        ):
+        if name == "" and isinstance(owner, Items) and len(owner.values) == 2 and isinstance(owner.values[1], str):
             return run.invoke(run.attribute(owner.values[0], owner.values[1]), args)
         if isinstance(owner, Thing) and owner.kind == "path":
             return _path_method(owner, name)
@@ -391,9 +385,7 @@ def _pairs(run: Machine, args: Arguments) -> Value:
         rows = [Items([key, entry]) for key, entry in value.entries.items()]
         return Items(rows, Items([ANY, ANY]) if value.open else None)
     known, more = elements(value)
-    return Items(
-        [Items([at, entry]) for at, entry in enumerate(known)], None if more is None else Items([ANY, more])
-    )
+    return Items([Items([at, entry]) for at, entry in enumerate(known)], None if more is None else Items([ANY, more]))
 
 
 def _define(run: Machine, args: Arguments) -> Value:
@@ -439,7 +431,7 @@ def _difference(run: Machine, args: Arguments) -> Value:
 
 def _temporary(run: Machine, args: Arguments) -> Value:
     base = args.at(0)
-    return text_of((*pieces_of(base if base is not None else "/tmp"), "/", None))  # noqa: S108 -- a name that is read
+    return text_of((*pieces_of(base if base is not None else "/tmp"), "/", None))
 
 
 def _filesystem(run: Machine, args: Arguments) -> Value:
@@ -503,7 +495,7 @@ _CALLS: dict[str, Handler] = {
     "chdir": _chdir,
     "getcwd": _cwd,
     "base_path": _cwd,
-    "sys_get_temp_dir": lambda run, args: "/tmp",  # noqa: S108 -- a name that is read
+    "sys_get_temp_dir": lambda run, args: "/tmp",
     "tempnam": _temporary,
     "exit": lambda run, args: NEVER,
     "fsockopen": _connect,

@@ -5,12 +5,11 @@ Which calls do it is left to each language's library, what the text does to `eff
 
 from __future__ import annotations
 
-from chrono.scan.code.interpret import Machine, Value
+from chrono.scan.code.frames import Value
+from chrono.scan.code.interpret import Machine
 from chrono.scan.code.values import Items, Thing, alternatives, elements
 
-SHELL_PROGRAMS = frozenset(
-    ("sh", "bash", "dash", "zsh", "ksh", "/bin/sh", "/bin/bash", "/bin/zsh", "/usr/bin/bash")
-)
+SHELL_PROGRAMS = frozenset(("sh", "bash", "dash", "zsh", "ksh", "/bin/sh", "/bin/bash", "/bin/zsh", "/usr/bin/bash"))
 
 
 def run_text(run: Machine, text: Value, cwd: Value = None) -> None:

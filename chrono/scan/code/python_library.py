@@ -10,17 +10,24 @@ from collections.abc import Callable
 
 from chrono.scan.code import texts
 from chrono.scan.code.arguments import argument_list
-from chrono.scan.code.interpret import Arguments, Closure, Machine, Value
-from chrono.scan.code.operators import over
+from chrono.scan.code.frames import Arguments, Closure, Value
+from chrono.scan.code.interpret import Machine
 from chrono.scan.code.programs import is_shell, run_text
 from chrono.scan.code.python_paths import PATH_CALLS, open_file, path_attribute, path_method
 from chrono.scan.code.python_reader import read_python
+from chrono.scan.code.python_values import (
+    VALUE_CALLS,
+    bytes_class,
+    list_method,
+    map_call,
+    table_method,
+    text_method,
+)
 from chrono.scan.code.values import (
     ANY,
     NEVER,
     Bound,
     Items,
-    Partial,
     Ref,
     Table,
     Text,
@@ -28,10 +35,7 @@ from chrono.scan.code.values import (
     alternatives,
     elements,
     joined,
-    pieces_of,
-    text_of,
     truth,
-    without_wild,
 )
 from chrono.scan.command import UNKNOWN
 
@@ -133,7 +137,7 @@ class PythonLibrary:
 
     def call(self, run: Machine, name: str, args: Arguments) -> Value:
         name = canonical(name)
-        handler = CALLS.get(name) or PATH_CALLS.get(name)
+        handler = CALLS.get(name) or PATH_CALLS.get(name) or VALUE_CALLS.get(name)
         if handler is not None:
             return handler(run, args)
         if name.startswith("sh.") and name.count(".") == 1:
@@ -146,21 +150,21 @@ class PythonLibrary:
             return _of_environment(run, last, args)
         if owner in ("str", "bytes") and args.values:
             return texts.text_method(args.values[0], last, args.values[1:]) or (
-                _bytes_class(last, args) if owner == "bytes" else ANY
+                bytes_class(last, args) if owner == "bytes" else ANY
             )
         if owner in ("bytes", "bytearray"):
-            return _bytes_class(last, args)
+            return bytes_class(last, args)
         if owner.startswith("pathlib.") and args.values:
             return path_method(run, args.values[0], last, args._replace(values=args.values[1:]))
         return None
 
     def method(self, run: Machine, owner: Value, name: str, args: Arguments) -> Value:
         if isinstance(owner, Text | str | bytes):
-            return _text_method(owner, name, args)
+            return text_method(owner, name, args)
         if isinstance(owner, Items):
-            return _list_method(run, owner, name, args)
+            return list_method(run, owner, name, args)
         if isinstance(owner, Table):
-            return _table_method(owner, name, args)
+            return table_method(owner, name, args)
         if isinstance(owner, Thing):
             answer = _thing_method(run, owner, name, args)
             if answer is not None:
@@ -300,9 +304,7 @@ def _kill(run: Machine, args: Arguments) -> Value:
         if isinstance(signal, Ref) and "KILL" in signal.name
         else "-15"
     )
-    run.effects.command(
-        "kill", flag, run.effects.word(str(args.at(0)) if isinstance(args.at(0), int) else args.at(0))
-    )
+    run.effects.command("kill", flag, run.effects.word(str(args.at(0)) if isinstance(args.at(0), int) else args.at(0)))
     return ANY
 
 
@@ -377,183 +379,6 @@ def _exit(run: Machine, args: Arguments) -> Value:
 # --- values -----------------------------------------------------------------------------------------------------------
 
 
-def _map(run: Machine, args: Arguments) -> Value:
-    found = Items()
-    if len(args.values) > 1:
-        for element in run.rounds(args.values[1]):
-            found.values.append(run.invoke(args.values[0], Arguments((element,), {})))
-    return found
-
-
-def _filter(run: Machine, args: Arguments) -> Value:
-    known, more = elements(args.at(1))
-    for element in run.rounds(args.at(1)):
-        if args.at(0) is not None:
-            run.invoke(args.at(0), Arguments((element,), {}))
-    return Items([without_wild(value) for value in known], None if more is None else without_wild(more))
-
-
-def _listed(run: Machine, args: Arguments) -> Value:
-    if not args.values:
-        return Items()
-    value = args.values[0]
-    if isinstance(value, Thing):
-        value = run.library.method(run, value, "__iter__", Arguments((), {})) or ANY
-    known, more = elements(value)
-    return Items(known, more)
-
-
-def _reversed(run: Machine, args: Arguments) -> Value:
-    known, more = elements(args.at(0))
-    return Items(known[::-1], more)
-
-
-def _zip(run: Machine, args: Arguments) -> Value:
-    parts = [elements(value) for value in args.values]
-    shortest = min((len(known) for known, _ in parts), default=0)
-    rows = [Items([known[at] for known, _ in parts]) for at in range(shortest)]
-    rest = Items([ANY if more is None else more for _, more in parts])
-    return Items(rows, rest if any(more is not None for _, more in parts) else None)
-
-
-def _enumerate(run: Machine, args: Arguments) -> Value:
-    known, more = elements(args.at(0))
-    return Items(
-        [Items([at, value]) for at, value in enumerate(known)], None if more is None else Items([ANY, more])
-    )
-
-
-def _range(run: Machine, args: Arguments) -> Value:
-    bounds = [v for v in args.values if isinstance(v, int)]
-    if (
-        not bounds
-        or len(bounds) != len(args.values)
-        or len(bounds) > 3
-        or (len(bounds) == 3 and not bounds[2])
-    ):
-        return Items((), ANY)
-    numbers = range(*bounds)
-    return Items(numbers[:256], ANY if len(numbers) > 256 else None)
-
-
-def _length(run: Machine, args: Arguments) -> Value:
-    value = args.at(0)
-    if isinstance(value, str | bytes):
-        return len(value)
-    return len(value.values) if isinstance(value, Items) and value.more is None else ANY
-
-
-def _text(run: Machine, args: Arguments) -> Value:
-    value = args.at(0, "object")
-    if isinstance(value, bytes) and (len(args.values) > 1 or args.named):
-        return texts.decode(value, "utf-8")
-    if isinstance(value, Thing) and value.kind in ("response", "received"):
-        return value
-    return "" if value is None and not args.values else over(lambda v: text_of(pieces_of(v)), value)
-
-
-def _integer(run: Machine, args: Arguments) -> Value:
-    value, base = args.at(0), args.at(1, "base")
-    try:
-        if isinstance(value, str | bytes) and len(value) < 40:
-            return int(value, base) if isinstance(base, int) else int(value)
-        return int(value) if isinstance(value, int | float) else ANY
-    except (ValueError, OverflowError):
-        return ANY
-
-
-def _character(run: Machine, args: Arguments) -> Value:
-    value = args.at(0)
-    return chr(value) if isinstance(value, int) and 0 <= value < 0x110000 else ANY
-
-
-def _ordinal(run: Machine, args: Arguments) -> Value:
-    value = args.at(0)
-    return ord(value) if isinstance(value, str | bytes) and len(value) == 1 else ANY
-
-
-def _bytes(run: Machine, args: Arguments) -> Value:
-    value = args.at(0)
-    if isinstance(value, str):
-        return value.encode("utf-8", "replace")
-    if isinstance(value, Items) and value.more is None:
-        numbers = [v for v in value.values if isinstance(v, int) and 0 <= v < 256]
-        return bytes(numbers) if len(numbers) == len(value.values) else ANY
-    return value if isinstance(value, bytes | Thing) else ANY
-
-
-def _bytes_class(name: str, args: Arguments) -> Value:
-    return over(texts.from_hex, args.at(0)) if name == "fromhex" else ANY
-
-
-def _repr(run: Machine, args: Arguments) -> Value:
-    value = args.at(0)
-    return repr(value) if isinstance(value, str | bytes | int | float) else ANY
-
-
-def _next(run: Machine, args: Arguments) -> Value:
-    known, more = elements(args.at(0))
-    return known[0] if known else ANY if more is None else more
-
-
-def _partial(run: Machine, args: Arguments) -> Value:
-    return Partial(args.at(0), args.values[1:], tuple(args.named.items()))
-
-
-def _reduce(run: Machine, args: Arguments) -> Value:
-    known, _ = elements(args.at(1))
-    values = ([args.values[2]] if len(args.values) > 2 else []) + list(known[:100])
-    if not values:
-        return ANY
-    result = values[0]
-    for value in values[1:]:
-        result = run.invoke(args.at(0), Arguments((result, value), {}))
-    return result
-
-
-def _call_target(run: Machine, args: Arguments) -> Value:
-    """`Thread(target=f, args=(…))`: the function runs."""
-    target = args.named.get("target")
-    if target is None and len(args.values) > 1:
-        target = args.values[1]
-    known, more = elements(args.named.get("args", Items()))
-    keywords = args.named.get("kwargs")
-    named = (
-        {k: v for k, v in keywords.entries.items() if isinstance(k, str)}
-        if isinstance(keywords, Table)
-        else {}
-    )
-    if target is not None:
-        run.invoke(target, Arguments(tuple(known), named, more is not None))
-    return Thing("thread")
-
-
-def _call_first(run: Machine, args: Arguments) -> Value:
-    """`atexit.register(f, …)`, `asyncio.to_thread(f, …)`: the function runs with the rest."""
-    return run.invoke(args.values[0], args._replace(values=args.values[1:])) if args.values else ANY
-
-
-def _first(run: Machine, args: Arguments) -> Value:
-    return args.at(0) if args.values else ANY
-
-
-def _of(function: Callable[[object], object]) -> Handler:
-    return lambda run, args: over(lambda v: v if isinstance(v, Thing) else function(v), args.at(0))
-
-
-def _codec(function: Callable[[object, str], object]) -> Handler:
-    def call(run: Machine, args: Arguments) -> Value:
-        codec = args.at(1, "encoding")
-        return function(args.at(0), codec) if isinstance(codec, str) else ANY
-
-    return call
-
-
-def _ascii(run: Machine, args: Arguments) -> Value:
-    value = args.at(0)
-    return texts.encode(value, "base64") if isinstance(value, bytes) else ANY
-
-
 # --- network and databases --------------------------------------------------------------------------------------------
 
 
@@ -593,9 +418,7 @@ def _connect(run: Machine, args: Arguments) -> Value:
 
 def _database(product: str, where: str) -> Handler:
     def call(run: Machine, args: Arguments) -> Value:
-        return Thing(
-            "database", product=product, where=args.at(0, where) if args.at(0, where) is not None else ANY
-        )
+        return Thing("database", product=product, where=args.at(0, where) if args.at(0, where) is not None else ANY)
 
     return call
 
@@ -689,71 +512,6 @@ CALLS: dict[str, Handler] = {
     "globals": _module_table,
     "locals": _module_table,
     "vars": _module_table,
-    "map": _map,
-    "filter": _filter,
-    "list": _listed,
-    "tuple": _listed,
-    "set": _listed,
-    "frozenset": _listed,
-    "sorted": _listed,
-    "iter": _listed,
-    "itertools.chain.from_iterable": _first,
-    "more_itertools.always_iterable": _listed,
-    "reversed": _reversed,
-    "zip": _zip,
-    "enumerate": _enumerate,
-    "range": _range,
-    "xrange": _range,
-    "len": _length,
-    "str": _text,
-    "unicode": _text,
-    "format": _text,
-    "os.fspath": _first,
-    "os.fsdecode": _first,
-    "os.fsencode": _first,
-    "int": _integer,
-    "chr": _character,
-    "ord": _ordinal,
-    "bytes": _bytes,
-    "bytearray": _bytes,
-    "memoryview": _bytes,
-    "repr": _repr,
-    "next": _next,
-    "functools.partial": _partial,
-    "functools.reduce": _reduce,
-    "reduce": _reduce,
-    "threading.Thread": _call_target,
-    "threading.Timer": lambda run, args: _call_first(run, args._replace(values=args.values[1:])),
-    "multiprocessing.Process": _call_target,
-    "atexit.register": _call_first,
-    "asyncio.to_thread": _call_first,
-    "asyncio.run": _first,
-    "asyncio.gather": lambda run, args: Items(args.values, ANY if args.more else None),
-    "asyncio.create_task": _first,
-    "asyncio.wait_for": _first,
-    "shlex.quote": _first,
-    "pipes.quote": _first,
-    "shlex.split": lambda run, args: _text_method(args.at(0), "split", Arguments((), {})) or ANY,
-    "shlex.join": lambda run, args: texts.join_texts(" ", args.at(0)),
-    "typing.cast": lambda run, args: args.at(1),
-    "copy.copy": _first,
-    "copy.deepcopy": _first,
-    "textwrap.dedent": _first,
-    "inspect.cleandoc": _first,
-    "sqlalchemy.text": _first,
-    "base64.b64decode": _of(texts.from_base64),
-    "base64.standard_b64decode": _of(texts.from_base64),
-    "base64.urlsafe_b64decode": _of(texts.from_base64),
-    "base64.decodebytes": _of(texts.from_base64),
-    "base64.b16decode": _of(texts.from_hex),
-    "base64.b64encode": _ascii,
-    "binascii.a2b_base64": _of(texts.from_base64),
-    "binascii.unhexlify": _of(texts.from_hex),
-    "binascii.a2b_hex": _of(texts.from_hex),
-    "zlib.decompress": _of(texts.inflated),
-    "gzip.decompress": _of(texts.inflated),
-    "codecs.decode": _codec(texts.decode),
-    "codecs.encode": _codec(texts.encode),
     "open": open_file,
     "requests.get": _fetch,
     "requests.post": _fetch,
@@ -792,75 +550,6 @@ CALLS: dict[str, Handler] = {
 # --- methods ----------------------------------------------------------------------------------------------------------
 
 
-def _text_method(owner: Value, name: str, args: Arguments) -> Value:
-    if name == "format" and isinstance(owner, str):
-        return over(
-            lambda *given: texts.brace_format(owner, given[: len(args.values)], args.named), *args.values
-        )
-    if name == "format_map" and isinstance(owner, str):
-        table = args.at(0)
-        named = (
-            {k: v for k, v in table.entries.items() if isinstance(k, str)} if isinstance(table, Table) else {}
-        )
-        return texts.brace_format(owner, (), named)
-    if name == "translate" and isinstance(owner, str):
-        table = args.at(0)
-        pairs = (
-            {k: v for k, v in table.entries.items() if isinstance(k, int)}
-            if isinstance(table, Table)
-            else None
-        )
-        return "".join(str(pairs.get(ord(c), c)) for c in owner) if pairs else ANY
-    if name == "maketrans":
-        first, second = args.at(0), args.at(1)
-        known = isinstance(first, str) and isinstance(second, str)
-        return Table(dict(zip(map(ord, str(first)), str(second), strict=False))) if known else ANY
-    return texts.text_method(owner, name, args.values)
-
-
-def _list_method(run: Machine, owner: Items, name: str, args: Arguments) -> Value:
-    if name in ("append", "add", "appendleft") and args.values:
-        owner.values.append(args.values[0])
-        return ANY
-    if name == "insert" and len(args.values) > 1:
-        place = args.values[0]
-        owner.values.insert(place if isinstance(place, int) else len(owner.values), args.values[1])
-        return ANY
-    if name in ("extend", "update") and args.values:
-        known, more = elements(args.values[0])
-        owner.values += known
-        owner.more = more if owner.more is None else owner.more
-        return ANY
-    if name in ("pop", "popleft") and owner.more is None and owner.values and not args.values:
-        return owner.values.pop(-1 if name == "pop" else 0)
-    if name == "reverse":
-        owner.values.reverse()
-        return ANY
-    if name == "copy":
-        return Items(owner.values, owner.more)
-    return None if name not in ("remove", "sort", "clear", "discard", "index", "count") else ANY
-
-
-def _table_method(owner: Table, name: str, args: Arguments) -> Value:
-    if name == "items":
-        rows = [Items([key, value]) for key, value in owner.entries.items()]
-        return Items(rows, Items([ANY, ANY]) if owner.open else None)
-    if name in ("keys", "values"):
-        values = list(owner.entries) if name == "keys" else list(owner.entries.values())
-        return Items(values, ANY if owner.open else None)
-    if name in ("get", "pop", "setdefault", "__getitem__") and args.values:
-        key = args.values[0]
-        if isinstance(key, str | int) and key in owner.entries:
-            return owner.entries[key]
-        if isinstance(key, str | int) and not owner.open:
-            return args.at(1)
-        return texts.either_of(list(owner.entries.values())) if 0 < len(owner.entries) <= 6 else ANY
-    if name == "update" and args.values and isinstance(args.values[0], Table):
-        owner.entries.update(args.values[0].entries)
-        return ANY
-    return None
-
-
 def _of_thing(run: Machine, owner: Thing, name: str) -> Value:
     if owner.kind == "path":
         return path_attribute(run, owner, name)
@@ -895,11 +584,7 @@ def _thing_method(run: Machine, owner: Thing, name: str, args: Arguments) -> Val
         if name in ("recv", "recvfrom", "read", "readline"):
             return Thing("received")
         return owner if name in _SAME else ANY
-    if (
-        kind in ("response", "received", "database")
-        and name in _SAME
-        and not (kind == "database" and name == "read")
-    ):
+    if kind in ("response", "received", "database") and name in _SAME and not (kind == "database" and name == "read"):
         return owner
     if kind == "process" and name in ("communicate", "write") and args.at(0, "input") is not None:
         _feed(run, owner, args.at(0, "input"))
@@ -990,5 +675,5 @@ def _any_method(run: Machine, owner: Value, name: str, args: Arguments) -> Value
         if len(args.values) > place:
             return run.invoke(args.values[place], args._replace(values=args.values[place + 1 :]))
     if name in ("map", "starmap", "imap", "imap_unordered") and len(args.values) > 1:
-        return _map(run, args)
+        return map_call(run, args)
     return None

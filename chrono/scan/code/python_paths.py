@@ -8,7 +8,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
-from chrono.scan.code.interpret import Arguments, Machine, Value
+from chrono.scan.code.frames import Arguments, Value
+from chrono.scan.code.interpret import Machine
 from chrono.scan.code.operators import join_path, over
 from chrono.scan.code.paths import absolute, below, folder_of, globbed, last_of
 from chrono.scan.code.values import ANY, Items, Ref, Text, Thing, Wild, alternatives, pieces_of, text_of
@@ -17,7 +18,7 @@ from chrono.scan.command import UNKNOWN
 Handler = Callable[[Machine, Arguments], Value]
 
 _GLOB = "*?["
-_TEMPORARY = "/tmp"  # noqa: S108 -- a name that is read, not a file that is made
+_TEMPORARY = "/tmp"
 
 
 def expand_user(run: Machine, value: Value) -> Value:
@@ -85,9 +86,7 @@ def _chown(run: Machine, args: Arguments) -> Value:
 
 def _link(*flags: str) -> Handler:
     def call(run: Machine, args: Arguments) -> Value:
-        run.effects.command(
-            "ln", *flags, run.effects.word(args.at(0, "src")), run.effects.word(args.at(1, "dst"))
-        )
+        run.effects.command("ln", *flags, run.effects.word(args.at(0, "src")), run.effects.word(args.at(1, "dst")))
         return ANY
 
     return call
@@ -150,9 +149,7 @@ def _absolute(run: Machine, args: Arguments) -> Value:
 
 
 def _normal(run: Machine, args: Arguments) -> Value:
-    return over(
-        lambda v: os.path.normpath(v) if isinstance(v, str) and v else text_of(pieces_of(v)), args.at(0)
-    )
+    return over(lambda v: os.path.normpath(v) if isinstance(v, str) and v else text_of(pieces_of(v)), args.at(0))
 
 
 def _of(function: Callable[[Value], Value]) -> Handler:
@@ -182,7 +179,7 @@ def _new_path(run: Machine, args: Arguments) -> Value:
 def _temporary(kind: str) -> Handler:
     def call(run: Machine, args: Arguments) -> Value:
         folder = args.named.get("dir")
-        text = text_of((*pieces_of(folder if folder is not None else _TEMPORARY), "/tmp", None))  # noqa: S108
+        text = text_of((*pieces_of(folder if folder is not None else _TEMPORARY), "/tmp", None))
         if kind == "folder":
             return text
         if kind == "handle":
@@ -348,11 +345,7 @@ def path_method(run: Machine, owner: Value, name: str, args: Arguments) -> Value
     elif name in ("read_text", "read_bytes"):
         effects.read(text)
         content = effects.content(text)
-        return (
-            content.encode("utf-8", "replace")
-            if name == "read_bytes" and isinstance(content, str)
-            else content
-        )
+        return content.encode("utf-8", "replace") if name == "read_bytes" and isinstance(content, str) else content
     elif name == "open":
         return opened(run, text, args.at(0, "mode"))
     elif name == "touch":
@@ -372,9 +365,7 @@ def _pure_path_method(run: Machine, text: Value, name: str, args: Arguments) -> 
     if name in ("iterdir", "listdir", "files", "dirs"):
         return Items((), path(over(below, text)))
     if name in ("glob", "rglob"):
-        return over(
-            lambda base, pattern: _path_glob(base, pattern, name == "rglob"), text, args.at(0, "pattern")
-        )
+        return over(lambda base, pattern: _path_glob(base, pattern, name == "rglob"), text, args.at(0, "pattern"))
     if name == "walk":
         return _walk(run, Arguments((path(text),), {}))
     if name in ("as_posix", "__str__", "__fspath__", "as_uri"):

@@ -9,15 +9,23 @@ from collections.abc import Callable
 
 from chrono.scan.code import texts
 from chrono.scan.code.arguments import argument_list
-from chrono.scan.code.interpret import Arguments, Closure, Machine, Value
-from chrono.scan.code.operators import index, join_path, over
+from chrono.scan.code.frames import Arguments, Closure, Value
+from chrono.scan.code.interpret import Machine
+from chrono.scan.code.operators import join_path, over
 from chrono.scan.code.paths import absolute, below, folder_of, globbed, last_of
 from chrono.scan.code.programs import is_shell, run_text
 from chrono.scan.code.ruby_reader import read_ruby
+from chrono.scan.code.ruby_values import (
+    block_of,
+    block_value,
+    list_method,
+    table_method,
+    text_method,
+    without_block,
+)
 from chrono.scan.code.values import (
     ANY,
     NEVER,
-    Bound,
     Items,
     Ref,
     Table,
@@ -28,25 +36,12 @@ from chrono.scan.code.values import (
     elements,
     pieces_of,
     text_of,
-    truth,
-    without_wild,
 )
 
 Handler = Callable[[Machine, Arguments], Value]
 
 _KERNEL = ("Kernel.", "Process.", "Object.", "Rake.", "FileUtils::Verbose.", "FileUtils::NoWrite.")
-_TEMPORARY = "/tmp"  # noqa: S108 -- a name that is read, not a file that is made
-
-
-def _own(args: Arguments) -> Arguments:
-    """The arguments without the block and without the table of options at the end."""
-    values = tuple(v for v in args.values if not isinstance(v, Closure | Table))
-    return args._replace(values=values)
-
-
-def _block_of(args: Arguments) -> Value:
-    last = args.values[-1] if args.values else None
-    return last if isinstance(last, Closure | Bound) or (isinstance(last, Ref) and last.name) else None
+_TEMPORARY = "/tmp"
 
 
 class RubyLibrary:
@@ -71,11 +66,7 @@ class RubyLibrary:
             if value is not None:
                 return value
             return run.world.home if name == "HOME" else ANY if name.isupper() else None
-        if (
-            isinstance(owner, Ref)
-            and owner.name in ("Dir", "Pathname")
-            and not name.replace("?", "").isidentifier()
-        ):
+        if isinstance(owner, Ref) and owner.name in ("Dir", "Pathname") and not name.replace("?", "").isidentifier():
             return _glob(run, Arguments((name,), {}))
         if isinstance(owner, Ref) and owner.name == "self":
             found = run.module.variables.get(name)
@@ -111,11 +102,11 @@ class RubyLibrary:
         if name in ("send", "public_send", "__send__", "method", "call", "then", "tap", "yield_self", "()"):
             return _send(run, owner, name, args)
         if isinstance(owner, str | Text | bytes):
-            return _text_method(run, owner, name, args)
+            return text_method(run, owner, name, args)
         if isinstance(owner, Items):
-            return _list_method(run, owner, name, args)
+            return list_method(run, owner, name, args)
         if isinstance(owner, Table):
-            return _table_method(run, owner, name, args)
+            return table_method(run, owner, name, args)
         if isinstance(owner, int) and name in ("times", "upto", "downto", "step"):
             return _repeat(run, args)
         if isinstance(owner, int) and name == "chr":
@@ -124,11 +115,8 @@ class RubyLibrary:
             found = _thing_method(run, owner, name, args)
             if found is not None:
                 return found
-        if (
-            name in ("each", "map", "each_with_index", "select", "reject", "flat_map", "collect")
-            and owner is ANY
-        ):
-            return _list_method(run, Items((), ANY), name, args)
+        if name in ("each", "map", "each_with_index", "select", "reject", "flat_map", "collect") and owner is ANY:
+            return list_method(run, Items((), ANY), name, args)
         return _any_method(run, owner, name, args)
 
 
@@ -156,7 +144,7 @@ def _give(run: Machine, args: Arguments) -> Value:
 
 
 def _repeat(run: Machine, args: Arguments) -> Value:
-    block = _block_of(args)
+    block = block_of(args)
     if block is not None:
         run.invoke(block, Arguments((ANY,), {}))
     return ANY
@@ -168,12 +156,12 @@ def _repeat(run: Machine, args: Arguments) -> Value:
 def _system(run: Machine, args: Arguments) -> Value:
     options = next((v for v in args.values if isinstance(v, Table)), None)
     cwd = options.entries.get("chdir") if options else None
-    values = list(_own(args).values)
+    values = list(without_block(args).values)
     if len(values) == 1 and not args.more:
         run_text(run, values[0], cwd)
     elif values:
         run.effects.program(Items(values, args.rest if args.more else None), cwd=cwd)
-    if _block_of(args) is not None:
+    if block_of(args) is not None:
         run.call_back(args)
     return Thing("process", argv=values[0] if values else ANY)
 
@@ -185,7 +173,7 @@ def _popen(run: Machine, args: Arguments) -> Value:
         run.effects.program(first)
     else:
         run_text(run, first)
-    block = _block_of(args)
+    block = block_of(args)
     if block is not None:
         run.invoke(block, Arguments((process,), {}))
     return process
@@ -230,12 +218,12 @@ def _load(run: Machine, args: Arguments) -> Value:
 
 
 def _run_block(run: Machine, args: Arguments) -> Value:
-    block = _block_of(args)
+    block = block_of(args)
     return run.invoke(block, Arguments((), {}, True)) if block is not None else ANY
 
 
 def _loop(run: Machine, args: Arguments) -> Value:
-    block = _block_of(args)
+    block = block_of(args)
     if isinstance(block, Closure):
         kept, run.endless = run.endless, max(len(block.node.body()), 1)
         run.apply(block, Arguments((), {}))
@@ -269,7 +257,7 @@ _TREES = frozenset("rm_r rm_rf rmtree remove_dir remove_entry remove_entry_secur
 def _file_utils(run: Machine, name: str, args: Arguments) -> Value:
     """FileUtils, and Rake's functions of the same names."""
     effects = run.effects
-    own = _own(args)
+    own = without_block(args)
     first, second = own.at(0), own.at(1)
     if first is None:
         return None
@@ -302,7 +290,7 @@ def _file_utils(run: Machine, name: str, args: Arguments) -> Value:
 
 def _one(effect: str) -> Handler:
     def call(run: Machine, args: Arguments) -> Value:
-        getattr(run.effects, effect)(*(_own(args).values or (ANY,)))
+        getattr(run.effects, effect)(*(without_block(args).values or (ANY,)))
         return ANY
 
     return call
@@ -317,7 +305,7 @@ def _two(effect: str) -> Handler:
 
 
 def _chmod(run: Machine, args: Arguments) -> Value:
-    for target in _own(args).values[1:]:
+    for target in without_block(args).values[1:]:
         run.effects.change_mode(args.at(0), target)
     return ANY
 
@@ -340,8 +328,8 @@ def _read(run: Machine, args: Arguments) -> Value:
 def _lines(run: Machine, args: Arguments) -> Value:
     content = _read(run, args)
     found = Items(content.splitlines()[:500]) if isinstance(content, str) else Items((), ANY)
-    block = _block_of(args)
-    return _list_method(run, found, "each", Arguments((block,), {})) if block is not None else found
+    block = block_of(args)
+    return list_method(run, found, "each", Arguments((block,), {})) if block is not None else found
 
 
 def _open(run: Machine, args: Arguments) -> Value:
@@ -354,7 +342,7 @@ def _open(run: Machine, args: Arguments) -> Value:
     else:
         run.effects.read(target)
     handle = Thing("file", path=target)
-    block = _block_of(args)
+    block = block_of(args)
     return run.invoke(block, Arguments((handle,), {})) if block is not None else handle
 
 
@@ -394,7 +382,7 @@ def _glob(run: Machine, args: Arguments) -> Value:
     options = next((v for v in args.values if isinstance(v, Table)), None)
     base = options.entries.get("base", "") if options else ""
     found = Items()
-    for value in _own(args).values:
+    for value in without_block(args).values:
         for option in value.values if isinstance(value, Items) else alternatives(value):
             if isinstance(option, Text) and isinstance(option.pieces[-1], str) and "*" in option.pieces[-1]:
                 last = option.pieces[-1]
@@ -406,31 +394,31 @@ def _glob(run: Machine, args: Arguments) -> Value:
                 values, more = named.values, named.more
             found.values += values
             found.more = more if found.more is None else found.more
-    block = _block_of(args)
-    return _list_method(run, found, "each", Arguments((block,), {})) if block is not None else found
+    block = block_of(args)
+    return list_method(run, found, "each", Arguments((block,), {})) if block is not None else found
 
 
 def _children(full: bool) -> Handler:
     def call(run: Machine, args: Arguments) -> Value:
         found = Items((), over(below, args.at(0)) if full else Text((Wild("*"),)))
-        block = _block_of(args)
-        return _list_method(run, found, "each", Arguments((block,), {})) if block is not None else found
+        block = block_of(args)
+        return list_method(run, found, "each", Arguments((block,), {})) if block is not None else found
 
     return call
 
 
 def _find(run: Machine, args: Arguments) -> Value:
     found = Items([args.at(0)], over(below, args.at(0)))
-    block = _block_of(args)
-    return _list_method(run, found, "each", Arguments((block,), {})) if block is not None else found
+    block = block_of(args)
+    return list_method(run, found, "each", Arguments((block,), {})) if block is not None else found
 
 
 def _chdir(run: Machine, args: Arguments) -> Value:
     before = run.effects.cwd
-    target = _own(args).at(0)
+    target = without_block(args).at(0)
     found = run.effects.absolute(run.effects.word(run.world.home if target is None else target))
     run.effects.cwd = found if found is not None else run.effects.word(ANY)
-    block = _block_of(args)
+    block = block_of(args)
     if block is not None:
         result = run.invoke(block, Arguments((target,), {}))
         run.effects.cwd = before
@@ -444,16 +432,14 @@ def _cwd(run: Machine, args: Arguments) -> Value:
 
 def _temporary(run: Machine, args: Arguments) -> Value:
     text = text_of((_TEMPORARY + "/", None))
-    block = _block_of(args)
+    block = block_of(args)
     if block is not None:
         run.invoke(block, Arguments((text,), {}))
     return text
 
 
 def _path(run: Machine, args: Arguments) -> Value:
-    return over(
-        lambda v: Thing("path", text=v if not isinstance(v, Thing) else v.fields.get("text", ANY)), args.at(0)
-    )
+    return over(lambda v: Thing("path", text=v if not isinstance(v, Thing) else v.fields.get("text", ANY)), args.at(0))
 
 
 # --- network and databases --------------------------------------------------------------------------------------------
@@ -464,7 +450,7 @@ def _fetch(run: Machine, args: Arguments) -> Value:
     if isinstance(url, Thing) and url.kind == "response":
         return url
     response = Thing("response", url=url)
-    block = _block_of(args)
+    block = block_of(args)
     return run.invoke(block, Arguments((response,), {})) if block is not None else response
 
 
@@ -483,7 +469,7 @@ def _environment(run: Machine, args: Arguments) -> Value:
     value = run.world.env(key) if isinstance(key, str) else None
     if value is None and key == "HOME":
         return run.world.home
-    default = _own(args).at(1)
+    default = without_block(args).at(1)
     return value if value is not None else ANY if default is None else default
 
 
@@ -584,7 +570,7 @@ _CALLS: dict[str, Handler] = {
     "Object.const_get": lambda run, args: Ref(str(args.at(0))),
     "Kernel.const_get": lambda run, args: Ref(str(args.at(0))),
     "const_get": lambda run, args: Ref(str(args.at(0))),
-    "\0block": lambda run, args: _block_value(run, args.at(0)),
+    "\0block": lambda run, args: block_value(run, args.at(0)),
     "URI.open": _fetch,
     "URI": _fetch,
     "URI.parse": _fetch,
@@ -603,236 +589,7 @@ _CALLS: dict[str, Handler] = {
 }
 
 
-def _block_value(run: Machine, value: Value) -> Value:
-    """`&:unlink` is a block that calls the method, `&File.method(:delete)` one that calls the function."""
-    if isinstance(value, str):
-        return Bound("\0element", value)
-    return value
-
-
 # --- methods ----------------------------------------------------------------------------------------------------------
-
-_SAME_TEXT = frozenset(
-    "to_s to_str to_sym dup freeze force_encoding encode unicode_normalize itself b +@".split()
-)
-_PYTHON_NAMES = {
-    "strip": "strip",
-    "chomp": "rstrip",
-    "chop": "rstrip",
-    "lstrip": "lstrip",
-    "rstrip": "rstrip",
-    "downcase": "lower",
-    "upcase": "upper",
-    "capitalize": "capitalize",
-    "swapcase": "swapcase",
-    "start_with?": "startswith",
-    "end_with?": "endswith",
-    "delete_prefix": "removeprefix",
-    "delete_suffix": "removesuffix",
-    "lines": "splitlines",
-    "rjust": "rjust",
-    "ljust": "ljust",
-}
-
-
-def _text_method(run: Machine, owner: Value, name: str, args: Arguments) -> Value:
-    first, second = args.at(0), args.at(1)
-    if name in _SAME_TEXT:
-        return owner.decode("utf-8", "replace") if isinstance(owner, bytes) else owner
-    if name in ("gsub", "sub", "tr", "delete", "gsub!", "sub!"):
-        return _replaced(owner, name.rstrip("!"), first, second)
-    if name == "reverse":
-        return owner[::-1] if isinstance(owner, str) else ANY
-    if name in ("concat", "<<"):
-        return text_of((*pieces_of(owner), *pieces_of(first)))
-    if name in ("unpack", "unpack1"):
-        if isinstance(owner, str) and isinstance(first, str) and first[:1] == "m":
-            found = texts.decode(texts.from_base64(owner), "latin-1")
-            return found if name == "unpack1" else Items([found])
-        return ANY
-    if name in ("chars", "each_char", "bytes"):
-        return Items(list(owner[:4000])) if isinstance(owner, str) else Items((), ANY)
-    if name == "split":
-        known = isinstance(owner, str) and (first is None or isinstance(first, str))
-        return (
-            texts.text_method(owner, "split", () if first in (None, " ") else (first,))
-            if known
-            else Items((), ANY)
-        )
-    if name in ("hex", "to_i", "oct"):
-        return _integer(owner, 16 if name == "hex" else first if isinstance(first, int) else 10)
-    if name in ("ord",):
-        return ord(owner[0]) if isinstance(owner, str) and owner else ANY
-    if name in ("each_line", "lines"):
-        found = texts.text_method(owner, "splitlines", ())
-        return _list_method(run, found, "each", args) if args.values and isinstance(found, Items) else found
-    if name == "to_proc":
-        return _block_value(run, owner)
-    if owner == "\0element" and args.values:
-        element = args.values[0]
-        return run.invoke(run.attribute(element, name), args._replace(values=args.values[1:]))
-    return texts.text_method(owner, _PYTHON_NAMES.get(name, "\0"), args.values)
-
-
-def _integer(value: Value, base: int) -> Value:
-    try:
-        return int(value[:18], base) if isinstance(value, str) else ANY
-    except ValueError:
-        return ANY
-
-
-def _replaced(owner: Value, name: str, old: Value, new: Value) -> Value:
-    if not isinstance(owner, str) or not isinstance(old, str):
-        return ANY
-    if name == "delete":
-        return "".join(c for c in owner if c not in old)
-    if not isinstance(new, str):
-        return ANY
-    if name == "tr":
-        return _translated(owner, old, new)
-    if any(c in old for c in "\\^$.|?*+()[]{}"):
-        return ANY
-    return texts.text_method(owner, "replace", (old, new) if name == "gsub" else (old, new, 1))
-
-
-def _translated(text: str, old: str, new: str) -> str:
-    first, second = _expanded(old), _expanded(new)
-    if not second:
-        return text
-    table = {ord(c): second[min(at, len(second) - 1)] for at, c in reversed(list(enumerate(first)))}
-    return text.translate(table)
-
-
-def _expanded(spec: str) -> str:
-    """`a-y` as its letters."""
-    out = ""
-    at = 0
-    while at < len(spec):
-        if at + 2 < len(spec) and spec[at + 1] == "-":
-            out += "".join(map(chr, range(ord(spec[at]), min(ord(spec[at + 2]), ord(spec[at]) + 512) + 1)))
-            at += 3
-        else:
-            out += spec[at]
-            at += 1
-    return out
-
-
-_ITERATORS = frozenset(
-    (
-        "each map collect each_with_index select filter reject flat_map each_entry find detect any? all? each_slice "
-        "inject reduce partition group_by sort_by each_with_object filter_map reverse_each times max_by min_by none? count"
-    ).split()
-)
-
-
-_SAME_LIST = frozenset(
-    (
-        "flatten compact uniq sort to_a dup freeze each lazy shuffle entries map take drop + concat reject select"
-    ).split()
-)
-
-
-def _list_method(run: Machine, owner: Items, name: str, args: Arguments) -> Value:
-    block = _block_of(args)
-    if name in _ITERATORS and block is not None:
-        return _iterated(run, owner, name, block)
-    if name in ("push", "append", "<<", "add", "unshift"):
-        owner.values += args.values
-        return owner
-    if name in ("first", "last", "sample", "min", "max"):
-        return index(owner, -1 if name == "last" else 0)
-    if name == "join":
-        return texts.join_texts("" if args.at(0) is None else args.at(0), owner)
-    if name == "pack":
-        return _packed(owner, args.at(0))
-    if name in ("reverse", "rotate"):
-        return Items(owner.values[::-1], owner.more)
-    if name in ("-", "difference"):
-        return owner
-    if name in ("shift", "pop"):
-        return (
-            owner.values.pop(0 if name == "shift" else -1)
-            if owner.values
-            else ANY
-            if owner.more is None
-            else owner.more
-        )
-    if name in _SAME_LIST:
-        values: list[Value] = []
-        for value in owner.values:
-            values += value.values if isinstance(value, Items) and name == "flatten" else [value]
-        return Items(values, owner.more)
-    return None
-
-
-def _iterated(run: Machine, owner: Items, name: str, block: Value) -> Value:
-    results: list[Value] = []
-    kept: list[Value] = []
-    count = 0
-    run.loops += 1
-    for element in run.rounds(owner):
-        given = (element, count) if isinstance(block, Closure) else (element,)
-        result = run.invoke(block, Arguments(given, {}))
-        count += 1
-        results.append(result)
-        known = truth(result)
-        if known is not (name == "reject"):
-            continue_known = known is not None
-            kept.append(element if continue_known or _only_dots(block) else without_wild(element))
-    run.loops -= 1
-    complete = owner.more is None and count >= len(owner.values)
-    if name in ("map", "collect", "flat_map", "filter_map"):
-        return Items(
-            results if complete else results[:-1], None if complete else results[-1] if results else ANY
-        )
-    if name in ("select", "filter", "reject", "find", "detect"):
-        if name in ("find", "detect"):
-            return texts.either_of(kept)
-        return Items(kept if complete else kept[:-1], None if complete else kept[-1] if kept else ANY)
-    return owner
-
-
-def _only_dots(block: Value) -> bool:
-    """True of a filter that only takes `.` and `..` out, or tells files from folders."""
-    if not isinstance(block, Closure):
-        return False
-    text = repr(block.body)
-    return any(mark in text for mark in ("'.'", "'..'", "file?", "directory?", "exist?"))
-
-
-def _packed(owner: Items, template: Value) -> Value:
-    if not isinstance(template, str) or owner.more is not None:
-        return ANY
-    first = owner.values[0] if owner.values else None
-    if template[:1] == "H":
-        found = over(texts.from_hex, first)
-        return found.decode("latin-1") if isinstance(found, bytes) else ANY
-    if template[:1] in "CUc":
-        numbers = [v for v in owner.values if isinstance(v, int) and 0 <= v < 0x110000]
-        return "".join(map(chr, numbers)) if len(numbers) == len(owner.values) else ANY
-    return ANY
-
-
-def _table_method(run: Machine, owner: Table, name: str, args: Arguments) -> Value:
-    block = _block_of(args)
-    if block is not None and name in (
-        "each",
-        "each_pair",
-        "map",
-        "each_value",
-        "each_key",
-        "select",
-        "reject",
-    ):
-        for key, value in list(owner.entries.items())[:64]:
-            given = (value,) if name == "each_value" else (key,) if name == "each_key" else (key, value)
-            run.invoke(block, Arguments(given, {}))
-        return owner
-    if name in ("values", "keys"):
-        return Items(list(owner.entries) if name == "keys" else list(owner.entries.values()))
-    if name in ("fetch", "dig", "[]"):
-        return index(owner, args.at(0))
-    return None
 
 
 def _thing_method(run: Machine, owner: Thing, name: str, args: Arguments) -> Value:
@@ -842,7 +599,7 @@ def _thing_method(run: Machine, owner: Thing, name: str, args: Arguments) -> Val
         return owner if name in ("read", "body", "to_s", "string", "strip", "open", "get", "gets") else ANY
     if owner.kind == "socket" and name in ("gets", "read", "recv", "readline", "readpartial", "each_line"):
         received = Thing("received")
-        block = _block_of(args)
+        block = block_of(args)
         return run.invoke(block, Arguments((received,), {})) if block is not None else received
     if owner.kind == "received":
         return owner if name in ("chomp", "strip", "to_s") else ANY
@@ -851,11 +608,7 @@ def _thing_method(run: Machine, owner: Thing, name: str, args: Arguments) -> Val
         return owner
     if owner.kind == "file" and name == "read":
         return run.effects.content(owner.fields["path"])
-    if (
-        owner.kind == "process"
-        and name in ("write", "puts", "print", "<<")
-        and is_shell(owner.fields.get("argv"))
-    ):
+    if owner.kind == "process" and name in ("write", "puts", "print", "<<") and is_shell(owner.fields.get("argv")):
         run_text(run, args.at(0))
         return owner
     if owner.kind == "class" and name == "new":
@@ -880,7 +633,7 @@ def _path_method(run: Machine, owner: Thing, name: str, args: Arguments) -> Valu
     elif name == "rename":
         effects.move(owner, args.at(0))
     elif name in ("join", "+", "/"):
-        return Thing("path", text=join_path(text, *_own(args).values))
+        return Thing("path", text=join_path(text, *without_block(args).values))
     elif name in ("parent", "dirname"):
         return Thing("path", text=over(folder_of, text))
     elif name in ("children", "each_child", "entries", "glob", "find"):
@@ -891,8 +644,8 @@ def _path_method(run: Machine, owner: Thing, name: str, args: Arguments) -> Valu
                 [Thing("path", text=v) for v in named.values],
                 Thing("path", text=named.more) if named.more else None,
             )
-        block = _block_of(args)
-        return _list_method(run, found, "each", Arguments((block,), {})) if block is not None else found
+        block = block_of(args)
+        return list_method(run, found, "each", Arguments((block,), {})) if block is not None else found
     elif name in ("expand_path", "realpath"):
         return Thing("path", text=_expand(run, Arguments((text,), {})))
     elif name in ("to_s", "to_path", "to_str"):

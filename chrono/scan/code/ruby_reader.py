@@ -8,245 +8,13 @@ from __future__ import annotations
 from typing import Any
 
 from chrono.scan.code import tree
-from chrono.scan.code.curly import MAX_TOKENS, UNREAD, Reader, Token
-from chrono.scan.code.effects import TooMuch
-from chrono.scan.code.strings import delimited, escaped, heredoc, raw
-
-_OPERATORS = (
-    "**= <=> === ... <<= >>= &&= ||= &. -> => ** == != >= <= && || << >> += -= *= /= %= |= &= ^= .. :: =~ !~ "
-    "{ } ( ) [ ] ; , < > + - * / % . & | ^ ! ~ ? : = \\"
-).split()
-_KEYWORDS = frozenset(
-    (
-        "and begin break case class def do else elsif end ensure for if in module next nil not or redo "
-        "rescue retry return self super then true false undef unless until when while yield alias "
-        "defined? BEGIN END"
-    ).split()
-)
-_BEFORE_OPERAND = _KEYWORDS - {"end", "self", "true", "false", "nil"}
-_pattern: Any = None
-
-
-def _matcher() -> Any:
-    global _pattern
-    if _pattern is None:
-        import re
-
-        ops = "|".join(re.escape(op) for op in sorted(_OPERATORS, key=len, reverse=True))
-        _pattern = re.compile(
-            r"(?P<newline>\n)|(?P<space>(?:[ \t\r\f]|\\\r?\n)+)|(?P<comment>\#[^\n]*)"
-            r"|(?P<label>[A-Za-z_]\w*[?!]?:(?!:))"
-            r"|(?P<name>[A-Za-z_\x80-\U0010ffff][\w\x80-\U0010ffff]*[?!]?(?!=[^=~>])|[A-Za-z_]\w*)"
-            r"|(?P<variable>\$[A-Za-z_]\w*|\$[^\w\s]|\$\d+|@@?[A-Za-z_]\w*)"
-            r"|(?P<number>0[xX][\da-fA-F_]+|0[bB][01_]+|\d[\d_]*(?:\.\d[\d_]*)?(?:[eE][+-]?\d+)?)"
-            r"|(?P<symbol>:(?:[A-Za-z_]\w*[?!=]?|\"(?:[^\"\\]|\\.)*\"|'[^']*'|[+\-*/<>=!~%&|^\[\]]+))"
-            rf"|(?P<quote>[\"'`])|(?P<op>{ops})|(?P<other>.)",
-            re.DOTALL,
-        )
-    return _pattern
-
-
-class _Lexer:
-    def __init__(self, source: str, line: int = 1) -> None:
-        self.source = source
-        self.at = 0
-        self.line = line
-        self.found: list[Token] = []
-        self.waiting: list[tuple[int, str, bool, bool, bool]] = []
-        self.questions = 0
-
-    def tokens(self) -> list[Token]:
-        source, match = self.source, _matcher().match
-        self._skip_block_comment()
-        spaced = False
-        while self.at < len(source):
-            if len(self.found) > MAX_TOKENS:
-                raise TooMuch("it is too long to be read to its end")
-            got = match(source, self.at)
-            kind, text, end = got.lastgroup, got.group(), got.end()
-            if kind == "newline":
-                self._newline(end)
-                if source.startswith("__END__", self.at):
-                    break
-                spaced = True
-            elif kind in ("space", "comment"):
-                self.line += text.count("\n")
-                self.at = end
-                spaced = True
-            else:
-                self._token(kind, text, end, spaced)
-                spaced = False
-        self.found.append(Token("line", "\n", self.line))
-        return self.found
-
-    def _newline(self, end: int) -> None:
-        self.at = end
-        last = self.found[-1] if self.found else None
-        goes_on = last is not None and last.kind == "op" and last.value not in (")", "]", "}", "?", "!", "|")
-        if not goes_on and not self._dot_follows() and (last is None or last.kind != "line"):
-            self.found.append(Token("line", "\n", self.line))
-        self.line += 1
-        for place, tag, indented, literal, shell in self.waiting:
-            body, self.at = heredoc(self.source, self.at, tag, indented)
-            token = self.found[place]
-            parts = (tree.Const(body),) if literal else interpolated(body, token.line)
-            self.found[place] = token._replace(kind="shell" if shell else "string", parts=parts)
-            self.line += body.count("\n") + 1
-        self.waiting = []
-        self._skip_block_comment()
-
-    def _dot_follows(self) -> bool:
-        """True where the next line goes on with `.method`."""
-        place = self.at
-        while place < len(self.source) and self.source[place] in " \t\r\n":
-            place += 1
-        return self.source.startswith((".", "&."), place) and not self.source.startswith("..", place)
-
-    def _skip_block_comment(self) -> None:
-        if self.source.startswith("=begin", self.at):
-            end = self.source.find("\n=end", self.at)
-            stop = len(self.source) if end < 0 else end + 5
-            self.line += self.source.count("\n", self.at, stop)
-            self.at = stop
-
-    def _add(
-        self, kind: str, value: str, end: int, spaced: bool, parts: tuple[tree.Node, ...] | None = None
-    ) -> None:
-        self.found.append(Token(kind, value, self.line, parts, spaced))
-        self.line += self.source.count("\n", self.at, end)
-        self.at = end
-
-    def _token(self, kind: str, text: str, end: int, spaced: bool) -> None:
-        if kind == "quote":
-            inside, end = delimited(self.source, self.at, inner="" if text == "'" else "#{")
-            if text == "'":
-                self._add("string", "", end, spaced, (tree.Const(raw(inside)),))
-            else:
-                label = (
-                    text == '"' and self.source.startswith(":", end) and not self.source.startswith("::", end)
-                )
-                kind = "shell" if text == "`" else "label" if label and self._key_expected() else "string"
-                self._add(kind, inside, end + (kind == "label"), spaced, interpolated(inside, self.line))
-        elif kind == "label" and not self._key_expected() and self.questions:
-            # `a ? b : c` without a space.
-            self._add("name", text[:-1], end - 1, spaced)
-        elif kind == "label":
-            self._add("label", text[:-1], end, spaced)
-        elif kind == "symbol":
-            if (
-                self.found
-                and self.found[-1].kind in ("name", "number", "string")
-                and not spaced
-                and self.questions
-            ):
-                self._add("op", ":", self.at + 1, spaced)
-            else:
-                self._add("symbol", text[1:].strip("\"'"), end, spaced)
-        elif kind == "op" and text[0] == "/" and self._operand_expected(spaced, end):
-            inside, stop = delimited(self.source, self.at)
-            while stop < len(self.source) and self.source[stop].isalpha():
-                stop += 1
-            self._add("regex", inside, stop, spaced)
-        elif (
-            kind == "op"
-            and text[0] == "%"
-            and self._operand_expected(spaced, self.at + 1)
-            and self._percent(spaced)
-        ) or (kind == "op" and text == "<<" and self._heredoc(end, spaced)):
-            return
-        elif kind == "other":
-            self.at = end
-        else:
-            self.questions += (kind == "op" and text == "?") - (
-                kind == "op" and text == ":" and self.questions > 0
-            )
-            self._add(kind, text, end, spaced)
-
-    def _key_expected(self) -> bool:
-        return (
-            not self.found
-            or self.found[-1].value in ("(", ",", "{", "|")
-            or self.found[-1].kind in ("name", "line", "label")
-        )
-
-    def _operand_expected(self, spaced: bool, end: int) -> bool:
-        if not self.found:
-            return True
-        last = self.found[-1]
-        if last.kind in ("op", "line", "label"):
-            return last.value not in (")", "]", "}")
-        if last.kind == "name":
-            follows = self.source[end : end + 1]
-            return last.value in _BEFORE_OPERAND or (
-                spaced and follows not in (" ", "=", "") and not last.value[0].isupper()
-            )
-        return False
-
-    def _percent(self, spaced: bool) -> bool:
-        source = self.source
-        place = self.at + 1
-        kind = "Q"
-        if source[place : place + 1].isalpha():
-            kind = source[place]
-            place += 1
-        mark = source[place : place + 1]
-        if not mark or mark.isalnum() or mark.isspace() or kind not in "qQwWiIxrs":
-            return False
-        inside, end = delimited(source, place, inner="#{" if kind in "QWIx" else "")
-        if kind in "wWiI":
-            self._add("words", inside, end, spaced)
-        elif kind == "q":
-            self._add("string", "", end, spaced, (tree.Const(raw(inside, mark)),))
-        elif kind == "r":
-            self._add("regex", inside, end, spaced)
-        else:
-            self._add("shell" if kind == "x" else "string", "", end, spaced, interpolated(inside, self.line))
-        return True
-
-    def _heredoc(self, end: int, spaced: bool) -> bool:
-        source = self.source
-        place = end
-        indented = source[place : place + 1] in ("~", "-")
-        place += indented
-        quote = source[place : place + 1]
-        if quote in ("'", '"', "`") and quote:
-            tag, stop = delimited(source, place)
-        else:
-            stop = place
-            while stop < len(source) and (source[stop].isalnum() or source[stop] == "_"):
-                stop += 1
-            tag = source[place:stop]
-            if not tag or not (tag[0].isupper() or (indented and tag[0].isalpha())):
-                return False
-            if not indented and not self._operand_expected(spaced, end):
-                return False
-        self.waiting.append((len(self.found), tag, indented, quote == "'", quote == "`"))
-        self._add("string", "", stop, spaced, (tree.Const(""),))
-        return True
-
-
-def interpolated(text: str, line: int) -> tuple[tree.Node, ...]:
-    """A double-quoted text as its parts: constants and what stands in `#{ … }`."""
-    parts: list[tree.Node] = []
-    start = at = 0
-    while at < len(text):
-        if text[at] == "\\":
-            at += 2
-        elif text.startswith("#{", at):
-            inside, end = delimited(text, at + 1, inner="#{")
-            parts.append(tree.Const(escaped(text[start:at])))
-            body = RubyReader(_Lexer(inside, line).tokens()).program()
-            parts.append(body[-1] if body else tree.Const(""))
-            start = at = end
-        else:
-            at += 1
-    parts.append(tree.Const(escaped(text[start:])))
-    return tuple(parts)
+from chrono.scan.code.curly import UNREAD, Reader, Token
+from chrono.scan.code.ruby_lexer import KEYWORDS, Lexer
 
 
 def read_ruby(source: str) -> tuple[tree.Node, ...]:
     """Source as statements. Raises TooMuch or RecursionError where it is too long or too deep."""
-    return RubyReader(_Lexer(source).tokens()).program()
+    return RubyReader(Lexer(source, _inside).tokens()).program()
 
 
 class RubyReader(Reader):
@@ -257,9 +25,7 @@ class RubyReader(Reader):
         "<": 8, "<=": 8, ">": 8, ">=": 8, "|": 9, "^": 9, "&": 10, "<<": 11, ">>": 11, "+": 12, "-": 12, "*": 13,
         "/": 13, "%": 13, "**": 15,
     }  # fmt: skip
-    assignments = frozenset(
-        ("=", "+=", "-=", "*=", "/=", "%=", "**=", "||=", "&&=", "|=", "&=", "^=", "<<=", ">>=")
-    )
+    assignments = frozenset(("=", "+=", "-=", "*=", "/=", "%=", "**=", "||=", "&&=", "|=", "&=", "^=", "<<=", ">>="))
     _no_do = 0
 
     # --- operands -----------------------------------------------------------------------------------------------------
@@ -275,11 +41,7 @@ class RubyReader(Reader):
             return UNREAD
         self.at += 1
         if kind == "variable":
-            return (
-                tree.Attribute(tree.Name("self"), token.value)
-                if token.value[0] == "@"
-                else tree.Name(token.value)
-            )
+            return tree.Attribute(tree.Name("self"), token.value) if token.value[0] == "@" else tree.Name(token.value)
         if kind == "string":
             value = _text(token)
             while self.token.kind == "string":
@@ -381,11 +143,7 @@ class RubyReader(Reader):
         if self.accept("**"):
             return self.expression(1)
         if self.accept("&"):
-            return (
-                tree.Call(tree.Name("\0block"), (self.expression(1),), (), 0)
-                if not self.is_op(")")
-                else UNREAD
-            )
+            return tree.Call(tree.Name("\0block"), (self.expression(1),), (), 0) if not self.is_op(")") else UNREAD
         value = self.expression(1)
         if self.accept("=>"):
             self.skip_lines()
@@ -422,7 +180,7 @@ class RubyReader(Reader):
         read = _EXPRESSION_WORDS.get(word)
         if read is not None:
             return read(self)
-        if word in _KEYWORDS:
+        if word in KEYWORDS:
             if word in ("end", "else", "elsif", "when", "in", "rescue", "ensure", "then", "do"):
                 return UNREAD
             self.at += 1
@@ -473,7 +231,7 @@ class RubyReader(Reader):
         if token.kind in ("string", "number", "variable", "symbol", "words", "shell", "label", "regex"):
             return True
         if token.kind == "name":
-            return token.value not in _KEYWORDS or token.value in (
+            return token.value not in KEYWORDS or token.value in (
                 "nil",
                 "true",
                 "false",
@@ -485,9 +243,7 @@ class RubyReader(Reader):
             return False
         following = self.ahead()
         tight = not following.spaced
-        return token.value in ("->", "::") or (
-            token.value in ("[", "*", "&", "-", ":", "**", "(", "!") and tight
-        )
+        return token.value in ("->", "::") or (token.value in ("[", "*", "&", "-", ":", "**", "(", "!") and tight)
 
     def _command_arguments(self) -> tuple[tree.Node, ...]:
         found: list[tree.Node] = []
@@ -615,11 +371,7 @@ class RubyReader(Reader):
         while self.is_name("rescue", "else", "ensure"):
             word = self.take().value
             if word == "rescue":
-                while (
-                    self.token.kind not in ("line", "end")
-                    and not self.is_name("then")
-                    and not self.is_op(";")
-                ):
+                while self.token.kind not in ("line", "end") and not self.is_name("then") and not self.is_op(";"):
                     self.at += 1
             part = self._statements("end", "rescue", "else", "ensure")
             if word == "rescue":
@@ -677,11 +429,7 @@ class RubyReader(Reader):
         while self.is_name("when", "in", "else"):
             word = self.take().value
             if word != "else":
-                while (
-                    self.token.kind not in ("line", "end")
-                    and not self.is_name("then")
-                    and not self.is_op(";")
-                ):
+                while self.token.kind not in ("line", "end") and not self.is_name("then") and not self.is_op(";"):
                     self.at += 1
                 self.accept("then", ";")
             bodies.append(self._statements("when", "in", "else", "end"))
@@ -734,9 +482,7 @@ class RubyReader(Reader):
 
     def a_return(self) -> tree.Node:
         word = self.take().value
-        ends = (
-            self.token.kind in ("line", "end") or self.is_op(";", "}") or self.is_name("if", "unless", "end")
-        )
+        ends = self.token.kind in ("line", "end") or self.is_op(";", "}") or self.is_name("if", "unless", "end")
         value = None if ends else self.expression()
         if word == "return":
             return tree.Return(value)
@@ -848,3 +594,8 @@ def _number(text: str) -> object:
         return float(bare)
     except ValueError:
         return 0
+
+
+def _inside(tokens: list[Token]) -> tree.Node:
+    body = RubyReader(tokens).program()
+    return body[-1] if body else tree.Const("")

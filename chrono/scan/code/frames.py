@@ -1,0 +1,85 @@
+"""Owns what a running program is made of: scopes, functions with their scope, arguments, and what a library answers.
+
+Running it is left to `interpret`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Protocol
+
+from chrono.scan.code import tree
+from chrono.scan.code.values import (
+    ANY,
+    Items,
+)
+
+Value = object
+
+
+class Arguments(NamedTuple):
+    """`more` is True where further arguments of unknown number may follow; `rest` tells what they are like."""
+
+    values: tuple[Value, ...]
+    named: dict[str, Value]
+    more: bool = False
+    rest: Value = ANY
+
+    def at(self, place: int, name: str = "") -> Value:
+        """The argument at a place or by its name; ANY where it may be there but is not known, None where it is not."""
+        if name and name in self.named:
+            return self.named[name]
+        if place < len(self.values):
+            return self.values[place]
+        return self.rest if self.more else None
+
+
+class Library(Protocol):
+    """What a language brings along. Each answers None for "not mine"."""
+
+    language: str
+    hoists: bool
+    """Functions are known before the statements in front of them have run."""
+    assigns_outward: bool
+    """An assignment goes to the variable of that name further out, where there is one."""
+    returns_last: bool
+    """A function returns the value of its last statement."""
+
+    def name(self, run: Any, name: str) -> Value: ...
+    def attribute(self, run: Any, owner: Value, name: str) -> Value: ...
+    def call(self, run: Any, name: str, args: Arguments) -> Value: ...
+    def method(self, run: Any, owner: Value, name: str, args: Arguments) -> Value: ...
+
+
+class Scope:
+    """Variables of one function or of the module."""
+
+    __slots__ = ("outer", "parent", "result", "returned", "variables", "yields")
+
+    def __init__(self, parent: Scope | None) -> None:
+        self.result: Value = None
+        self.returned = False
+        self.parent = parent
+        self.variables: dict[str, Value] = {}
+        self.outer: set[str] = set()
+        self.yields: Items | None = None
+
+    def find(self, name: str) -> Scope | None:
+        scope: Scope | None = self
+        while scope is not None:
+            if name in scope.variables:
+                return scope
+            scope = scope.parent
+        return None
+
+
+class Closure:
+    """A function of the code itself, with the scope it was made in."""
+
+    __slots__ = ("active", "body", "node", "owner", "scope")
+
+    def __init__(self, node: tree.Function, scope: Scope, owner: Value = None) -> None:
+        self.node = node
+        self.scope = scope
+        self.owner = owner
+        self.body: tuple[tree.Node, ...] | None = None
+        self.active = 0
