@@ -5,6 +5,7 @@ Deciding what belongs in is left to `store.scanning`.
 
 from __future__ import annotations
 
+from chrono.store.names import control_names
 from chrono.store.statcache import ZERO, Folder, Key
 
 
@@ -27,6 +28,7 @@ class Listing:
         self.skips: list[tuple[bytes, str, bool]] = []
         self.forced: set[bytes] = set()
         self.trust = True
+        self.control = control_names(folder.path)
 
     def add(self, name: bytes, key: Key, mode: int, oid: bytes, *, forced: bool) -> None:
         self.names.append(name)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 import stat as stat_module
+from bisect import bisect_left
 
 from chrono.errors import StoreError
 from chrono.ids import CommitId
@@ -18,6 +19,8 @@ from chrono.store.disk import READ_FILE, Disk
 from chrono.store.history import History
 from chrono.store.names import file_name, tree_name
 from chrono.store.objects import Objects
+from chrono.store.reading import key_of
+from chrono.store.restore import Believed
 from chrono.store.scanning import Rules
 from chrono.store.statcache import ZERO, Cached, Folder
 
@@ -73,23 +76,24 @@ class Memory:
                 folder.key = ZERO
         return cached.root
 
-    def believed(self, commit: CommitId, path: bytes, found: os.stat_result) -> str | None:
-        """The id the cache vouches for at `path` in `commit`, if `found` is what it saw."""
+    def vouching(self, commit: CommitId) -> Believed:
+        """A function that gives the id the cache vouches for at a path in `commit`, if its stat is what it saw."""
         cached = self._in_memory()
         if cached is None or cached.head.hex() != commit:
-            return None
-        folder = cached.root
-        *parents, name = path.split(b"/")
-        for part in parents:
-            below = [child for child in folder.children if child.name == part]
-            if not below:
+            return lambda path, found: None
+        folders = {folder.path: folder for folder in cached.root.walk()}
+
+        def believed(path: bytes, found: os.stat_result) -> str | None:
+            parent, _, name = path.rpartition(b"/")
+            folder = folders.get(parent)
+            if folder is None:
                 return None
-            folder = below[0]
-        if name not in folder.names:
-            return None
-        index = folder.names.index(name)
-        key = (found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino)
-        return folder.oids[index].hex() if folder.keys[index] == key else None
+            index = bisect_left(folder.names, name)
+            if index == len(folder.names) or folder.names[index] != name or folder.keys[index] != key_of(found):
+                return None
+            return folder.oids[index].hex()
+
+        return believed
 
     def keep(self, root: Folder, gone: tuple[bytes, ...], commit: CommitId, rules: Rules) -> None:
         """Keeps `root` as the state that `commit` holds. A cache that cannot be written is dropped: it only helps."""

@@ -107,6 +107,10 @@ def is_ours_to_leave(path: bytes) -> bool:
 
     Also true for names that are no names ("", ".", "..", with NUL), which only a forged tree holds.
     """
+    anchored = b"/" + path
+    if b"/." not in anchored and b"//" not in anchored + b"/" and b"\0" not in path:
+        # Below the root every name that is not ours begins with a dot.
+        return _ROOT_CONTROL.fullmatch(path.partition(b"/")[0]) is not None
     folder = b""
     for name in path.split(b"/"):
         if name in (b"", b".", b"..") or b"\0" in name:

@@ -10,11 +10,12 @@ import errno
 import hashlib
 import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
 from chrono.errors import StoreError
+from chrono.store.deflate import PROBE_BYTES, deflate, level_for
 from chrono.store.disk import READ_FILE, Disk
 from chrono.store.pack import KIND_NAMES, PackIndex, PackWriter
 from chrono.store.tree import object_id
@@ -29,7 +30,6 @@ STREAM_ABOVE_BYTES = 8 << 20
 """Larger files are streamed into a loose object, so that reading them back is a stream too."""
 
 _CHUNK_BYTES = 1 << 20
-_PROBE_BYTES = 64 << 10
 
 
 class FileChanged(Exception):
@@ -58,7 +58,7 @@ class Objects:
     def __init__(self, folder: bytes, disk: Disk) -> None:
         self.folder = folder
         self.disk = disk
-        self._pack_folder = os.path.join(folder, b"pack")
+        self.pack_folder = os.path.join(folder, b"pack")
         self._packs: dict[bytes, PackIndex] = {}
         self._packs_stamp: tuple[int, int] | None = None
         self._odb: pygit2.Odb | None = None
@@ -66,19 +66,21 @@ class Objects:
     def path(self, oid: bytes) -> bytes:
         """Where the object lies if it is loose."""
         digits = oid.hex()
-        return os.path.join(self.folder, digits[:2].encode(), digits[2:].encode())
+        return b"%s/%s/%s" % (self.folder, digits[:2].encode(), digits[2:].encode())
 
     def read(self, oid: bytes) -> tuple[bytes, bytes]:
         """(kind, data). Raises KeyError where there is none, StoreError where its content has another id."""
-        found = self._read_loose(oid) or self._read_packed(oid)
+        found = self._read_packed(oid, self._packs.values()) or self._read_loose(oid)
+        if found is None:
+            found = self._read_packed(oid, self.indexes())
         if found is None:
             return self._read_with_libgit2(oid)
         if object_id(*found) != oid:
             raise StoreError(f"object {oid.hex()} is damaged: its content has another id")
         return found
 
-    def _read_packed(self, oid: bytes) -> tuple[bytes, bytes] | None:
-        for index in self._indexes():
+    def _read_packed(self, oid: bytes, indexes: Iterable[PackIndex]) -> tuple[bytes, bytes] | None:
+        for index in indexes:
             offset = index.offset(oid)
             if offset is not None:
                 found = index.read(offset)
@@ -110,7 +112,7 @@ class Objects:
             finally:
                 os.close(fd)
             return kind, size
-        for index in self._indexes():
+        for index in self.indexes():
             offset = index.offset(oid)
             if offset is not None:
                 found = index.read(offset, head_only=True)
@@ -120,30 +122,33 @@ class Objects:
                 return kind, len(data)
         return None
 
-    def chunks(self, oid: bytes) -> Iterator[bytes]:
-        """A blob's data in pieces. Large blobs are loose, so this holds a megabyte at a time. Raises StoreError."""
-        try:
-            fd = os.open(self.path(oid), READ_FILE)
-        except (FileNotFoundError, NotADirectoryError):
-            yield self.read_as(oid, b"blob")
-            return
+    def blob(self, oid: bytes) -> tuple[int, Iterator[bytes]]:
+        """A blob's size, and its content in pieces. Large blobs are loose, so a megabyte at a time is held.
+
+        The content is not checked against the id: the reader does that as it goes. Raises StoreError.
+        """
+        packed = self._read_packed(oid, self._packs.values())
+        if packed is None:
+            try:
+                fd = os.open(self.path(oid), READ_FILE)
+            except (FileNotFoundError, NotADirectoryError):
+                data = self.read_as(oid, b"blob")
+                return len(data), iter((data,))
+            return self._open_loose(fd, oid)
+        kind, data = packed
+        if kind != b"blob":
+            raise StoreError(f"object {oid.hex()} is a {kind.decode()}, not a blob")
+        return len(data), iter((data,))
+
+    def _open_loose(self, fd: int, oid: bytes) -> tuple[int, Iterator[bytes]]:
         try:
             kind, size, inflater, first = _loose_head(fd, oid)
             if kind != b"blob":
                 raise StoreError(f"object {oid.hex()} is a {kind.decode()}, not a blob")
-            sent = len(first)
-            yield first
-            while not inflater.eof:
-                chunk = inflater.unconsumed_tail or os.read(fd, _CHUNK_BYTES)
-                if not chunk:
-                    break
-                part = _decompress(inflater, chunk, oid)
-                sent += len(part)
-                yield part
-            if sent != size or not inflater.eof:
-                raise StoreError(f"object {oid.hex()} is damaged: its size differs")
-        finally:
+        except BaseException:
             os.close(fd)
+            raise
+        return size, _stream(fd, oid, size, inflater, first)
 
     def refresh_time(self, oid: bytes) -> None:
         """A loose object that is used again counts as new, so that pruning by age spares it."""
@@ -181,22 +186,22 @@ class Objects:
             raise StoreError(f"object {oid.hex()} is damaged: its size differs")
         return kind, data
 
-    def _indexes(self) -> list[PackIndex]:
+    def indexes(self) -> list[PackIndex]:
         """The packs of now: the folder is listed again when it changed."""
         try:
-            found = os.stat(self._pack_folder)
+            found = os.stat(self.pack_folder)
         except FileNotFoundError:
             return []
         stamp = (found.st_mtime_ns, found.st_ino)
         if stamp != self._packs_stamp:
-            with os.scandir(self._pack_folder) as found_names:
+            with os.scandir(self.pack_folder) as found_names:
                 names = {entry.name for entry in found_names if entry.name.endswith(b".idx")}
             for gone in set(self._packs) - names:
                 self._packs.pop(gone).close()
             for name in sorted(names - set(self._packs)):
-                self._packs[name] = PackIndex(os.path.join(self._pack_folder, name))
+                self._packs[name] = PackIndex(os.path.join(self.pack_folder, name))
             # A folder that changed within the clock's grain of now may change again unseen.
-            fresh = os.stat(self._pack_folder).st_mtime_ns
+            fresh = os.stat(self.pack_folder).st_mtime_ns
             self._packs_stamp = stamp if fresh == stamp[0] and _is_old(fresh) else None
         return list(self._packs.values())
 
@@ -242,6 +247,23 @@ def _loose_head(fd: int, oid: bytes) -> tuple[bytes, int, zlib._Decompress, byte
     return kind, int(size), inflater, rest
 
 
+def _stream(fd: int, oid: bytes, size: int, inflater: zlib._Decompress, first: bytes) -> Iterator[bytes]:
+    try:
+        sent = len(first)
+        yield first
+        while not inflater.eof:
+            chunk = inflater.unconsumed_tail or os.read(fd, _CHUNK_BYTES)
+            if not chunk:
+                break
+            part = _decompress(inflater, chunk, oid)
+            sent += len(part)
+            yield part
+        if sent != size or not inflater.eof:
+            raise StoreError(f"object {oid.hex()} is damaged: its size differs")
+    finally:
+        os.close(fd)
+
+
 def _decompress(inflater: zlib._Decompress, chunk: bytes, oid: bytes) -> bytes:
     try:
         return inflater.decompress(chunk, _CHUNK_BYTES)
@@ -284,6 +306,9 @@ class NewObjects:
         self._known: set[bytes] = set()
         self._pack: PackWriter | None = None
         self._folders: set[bytes] = set()
+        self._loose: dict[int, set[bytes]] = {}
+        self._indexes: list[PackIndex] | None = None
+        self._asked = 0
 
     def put(self, kind: bytes, data: bytes) -> bytes:
         oid = object_id(kind, data)
@@ -300,7 +325,7 @@ class NewObjects:
         else:
             self._held[oid] = (kind, data)
             if len(self._held) > LOOSE_AT_MOST:
-                self._pack = PackWriter(self._objects._pack_folder, self._disk)
+                self._pack = PackWriter(self._objects.pack_folder, self._disk)
                 for held, (held_kind, held_data) in self._held.items():
                     self._pack.add(held, held_kind, held_data)
                 self._held.clear()
@@ -346,8 +371,30 @@ class NewObjects:
         self._held.clear()
         self._known.clear()
 
+    def _may_exist(self, oid: bytes) -> bool:
+        """Quickly no for what is new: after some questions a folder of loose objects is listed once instead.
+
+        Objects that another process adds meanwhile are missed, and then stored twice, which harms nothing.
+        """
+        self._asked += 1
+        if self._asked <= LOOSE_AT_MOST:
+            return True
+        names = self._loose.get(oid[0])
+        if names is None:
+            try:
+                with os.scandir(os.path.dirname(self._objects.path(oid))) as found:
+                    names = {entry.name for entry in found}
+            except FileNotFoundError:
+                names = set()
+            self._loose[oid[0]] = names
+        if oid.hex()[2:].encode() in names:
+            return True
+        if self._indexes is None:
+            self._indexes = self._objects.indexes()
+        return any(index.offset(oid) is not None for index in self._indexes)
+
     def _exists(self, oid: bytes, kind: bytes, size: int) -> bool:
-        found = self._objects.head(oid)
+        found = self._objects.head(oid) if self._may_exist(oid) else None
         if found is None:
             return False
         if found != (kind, size):
@@ -367,7 +414,7 @@ class NewObjects:
                 temp = self._temp()
                 fd = self._disk.create(temp, 0o444)
                 written.append((temp, oid, fd))
-                self._disk.write(fd, zlib.compress(b"%s %d\0%s" % (kind, len(data), data), 1))
+                self._disk.write(fd, deflate(b"%s %d\0%s" % (kind, len(data), data)))
             for _, _, fd in written:
                 self._disk.fsync(fd)
             for temp, oid, _ in written:
@@ -401,9 +448,7 @@ class NewObjects:
     def _stream(self, fd: int, size: int, out: int) -> bytes:
         head = b"blob %d\0" % size
         digest = hashlib.sha1(head, usedforsecurity=False)
-        probe = os.pread(fd, _PROBE_BYTES, 0)
-        gains = len(zlib.compress(probe, 1)) < len(probe) * 0.97
-        deflater = zlib.compressobj(1 if gains else 0)
+        deflater = zlib.compressobj(level_for(os.pread(fd, PROBE_BYTES, 0)))
         self._disk.write(out, deflater.compress(head))
         left = size
         while left:

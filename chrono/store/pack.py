@@ -14,6 +14,7 @@ from array import array
 from bisect import bisect_left
 
 from chrono.errors import StoreError
+from chrono.store.deflate import deflate
 from chrono.store.disk import READ_FILE, Disk
 
 KINDS = {b"commit": 1, b"tree": 2, b"blob": 3, b"tag": 4}
@@ -40,7 +41,7 @@ class PackWriter:
         return len(self._entries)
 
     def add(self, oid: bytes, kind: bytes, data: bytes) -> None:
-        body = _object_head(KINDS[kind], len(data)) + zlib.compress(data, 1)
+        body = _object_head(KINDS[kind], len(data)) + deflate(data)
         self._entries.append((oid, zlib.crc32(body), self._size))
         self._parts.append(body)
         self._held += len(body)

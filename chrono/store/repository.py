@@ -336,7 +336,7 @@ class Store:
         self._require_lock()
         if self.pending() is not None:
             raise StoreError("another restore is under way", "run chrono doctor to finish or abort it")
-        restore.check(self._root, plan, lambda path, found: self._memory.believed(plan.pre, path, found))
+        restore.check(self._root, plan, self._memory.vouching(plan.pre))
         made = Journal(op, plan.pre, plan.target, plan.paths)
         try:
             journal.write(self._journal_path, made, self._disk)
@@ -358,7 +358,7 @@ class Store:
         try:
             if not os.path.isdir(self.layout.stage):
                 self._disk.mkdir(os.fsencode(self.layout.stage), 0o700)
-            stage.fill(plan, self._blob)
+            stage.fill(plan, self._objects.blob)
         except (OSError, StoreError) as error:
             if plan.pre == under.pre:
                 self.finish(under)
@@ -391,12 +391,6 @@ class Store:
 
     def _stage(self, op: OpId) -> Stage:
         return Stage(os.path.join(os.fsencode(self.layout.stage), os.fsencode(op)), self._disk)
-
-    def _blob(self, oid: bytes) -> tuple[int, Iterator[bytes]]:
-        head = self._objects.head(oid)
-        if head is None or head[0] != b"blob":
-            raise StoreError(f"the store lacks object {oid.hex()}", "run chrono doctor; a remote may still hold it")
-        return head[1], self._objects.chunks(oid)
 
 
 def _scopes(paths: tuple[str, ...]) -> tuple[bytes, ...]:

@@ -18,7 +18,7 @@ from chrono.store.disk import READ_FILE
 from chrono.store.handles import FolderHandles
 from chrono.store.heavy import EDITOR_NAMES, HEAVY_NAMES, shows_heavy
 from chrono.store.listing import Listing
-from chrono.store.names import CHRONO, GIT, STAGE_PREFIX, control_names, tree_name
+from chrono.store.names import CHRONO, GIT, STAGE_PREFIX, tree_name
 from chrono.store.objects import Sink
 from chrono.store.reading import FileReader, NotAFile, Taken, key_of
 from chrono.store.snapshot import Excluded, Skip
@@ -75,10 +75,11 @@ class Scan:
     def run(self) -> Found:
         """Raises StoreError where the project's folder itself cannot be read, or where the sink fails."""
         with self._handles:
-            self._walk()
+            order = self._walk()
             if self._base.state != CAPTURED:
                 raise StoreError(f"{os.fsdecode(self._root)} cannot be read", "check its permissions")
-            order = list(self._base.walk())
+            if self._gone or any(folder.state == KEPT for folder in order):
+                order = list(self._base.walk())  # what went away was visited, what is kept was not
             self._make_trees(order)
             meta_text = _meta_text(order)
             meta = self._sink.put(b"blob", meta_text) if meta_text else None
@@ -86,10 +87,13 @@ class Scan:
 
     # --- the walk
 
-    def _walk(self) -> None:
+    def _walk(self) -> list[Folder]:
+        """Visits every folder, a folder before its content; returns them in that order."""
+        order = []
         stack = [self._base]
         while stack:
             folder = stack.pop()
+            order.append(folder)
             if folder.state == CAPTURED:
                 if not self._unchanged(folder):
                     self._look(folder)
@@ -97,6 +101,7 @@ class Scan:
                 self._revisit(folder)
             if folder.state == CAPTURED and folder.children:
                 stack.extend(reversed(folder.children))
+        return order
 
     def _place(self, folder: Folder) -> bytes:
         return self._root + b"/" + folder.path if folder.path else self._root
@@ -110,6 +115,8 @@ class Scan:
         try:
             if key_of(os.lstat(path)) != folder.key:
                 return False
+            if not folder.names:
+                return True
             prefix = path + b"/"
             keys = list(map(key_of, map(os.lstat, [prefix + name for name in folder.names])))
         except OSError:
@@ -218,7 +225,7 @@ class Scan:
         siblings: frozenset[bytes],
     ) -> None:
         is_folder = stat.S_ISDIR(found.st_mode)
-        kind = self._left_out(folder, name, is_folder)
+        kind = self._left_out(folder, listing, name, is_folder)
         if kind is not None:
             listing.excluded.append((name, kind))
             if kind == "git" and folder.path:
@@ -234,14 +241,13 @@ class Scan:
         else:
             self._enter_file(listing, fd, name, found)
 
-    def _left_out(self, folder: Folder, name: bytes, is_folder: bool) -> str | None:
+    def _left_out(self, folder: Folder, listing: Listing, name: bytes, is_folder: bool) -> str | None:
         """The kind of exclusion that the name alone decides."""
         if name == GIT:
             return "git"
         if name == CHRONO or name.startswith(STAGE_PREFIX):
             return "chrono"
-        control = control_names(folder.path)
-        if control is not None and control.fullmatch(name):
+        if listing.control is not None and listing.control.fullmatch(name):
             return "control"
         if is_folder and name in HEAVY_NAMES:
             return "heavy"
@@ -389,6 +395,8 @@ class Scan:
         count = 0
         for folder in order:
             count += len(folder.names)
+            if not (folder.excluded or folder.skips or folder.live or folder.state):
+                continue
             if folder.state != CAPTURED:
                 self._report_folder(folder, excluded, skips)
             for name, kind in folder.excluded:
