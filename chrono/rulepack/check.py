@@ -110,7 +110,7 @@ def _of_advice(rule: Rule, together: Ruleset, world: DictWorld) -> list[Problem]
     return problems
 
 
-# --- cases.yaml -----------------------------------------------------------------------------------------------------------
+# --- cases.yaml
 
 
 class _BadCases(Exception):

@@ -173,7 +173,7 @@ def _split(texts: tuple[str, ...]) -> list[str]:
     return [word for text in texts for word in text.split()]
 
 
-# --- rules ----------------------------------------------------------------------------------------------------------------
+# --- rules
 
 
 def _rules(reader: _Reader, value: object, at: Path, *, custom: bool) -> tuple[Rule, ...]:

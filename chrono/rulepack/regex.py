@@ -25,14 +25,12 @@ def regex_problem(pattern: str) -> str | None:
     open_groups: list[bool] = []
     inside_class = False
     at = 0
-    closed = False
     while at < len(pattern):
         char = pattern[at]
         if char == "\\":
             if pattern[at + 1 : at + 2].isdigit() and not inside_class:
                 return "it refers back to a group"
             at += 2
-            closed = False
             continue
         if inside_class:
             inside_class = char != "]"
@@ -47,9 +45,10 @@ def regex_problem(pattern: str) -> str | None:
                 open_groups[-1] = True
             if complex_inside and _repeats(pattern, at + 1):
                 return "a repeated group has a repetition or a choice inside"
-        elif char == "|" or _repeats(pattern, at):
-            if open_groups and not (char == "?" and pattern[at - 1 : at] == "("):
-                open_groups[-1] = True
+        elif (
+            (char == "|" or _repeats(pattern, at)) and open_groups and not (char == "?" and pattern[at - 1 : at] == "(")
+        ):
+            open_groups[-1] = True
         at += 1
     return None
 

@@ -64,7 +64,7 @@ def _cache_name() -> str:
     return f"rules-{digest}.bin"
 
 
-# --- the file -------------------------------------------------------------------------------------------------------------
+# --- the file
 
 
 def _read(path: str, key: bytes) -> Ruleset | None:
@@ -136,7 +136,7 @@ def _same(one: bytes, other: bytes) -> bool:
     return bool(_compare_digest(one, other))
 
 
-# --- the key --------------------------------------------------------------------------------------------------------------
+# --- the key
 
 
 def _key_path(home: HomeLayout) -> str:

@@ -12,8 +12,8 @@ from typing import Any
 from chrono.scan.command import Command, Many, Pattern, Redirect, Word
 from chrono.scan.options import Parsed, parse, program_names
 from chrono.scan.paths import Ground, Spot, Touch
-from chrono.scan.touch import options_of as usual_options
 from chrono.scan.rule import GNU, Matcher, Options, Rule, Text
+from chrono.scan.touch import options_of as usual_options
 
 MAX_REGEX_SUBJECT = 4096
 MAX_SQL_FILE_BYTES = 1_000_000
@@ -92,7 +92,7 @@ def any_matches(texts: Iterable[Text], word: Word) -> bool:
     return any(text_matches(text, word) for text in texts)
 
 
-# --- kinds ----------------------------------------------------------------------------------------------------------------
+# --- kinds
 
 
 def _program(case: Case, names: tuple[str, ...], prefixes: tuple[str, ...]) -> bool:

@@ -64,9 +64,12 @@ def git_touches(command: Command, ground: Ground) -> Iterator[Claim | Touch]:
     elif verb == "clean":
         if parsed.has_any(("-f", "--force")) and not parsed.has_any(("-n", "--dry-run", "-i", "--interactive")):
             yield from git.untracked(rest)
-    elif verb in ("checkout-index", "read-tree"):
-        if parsed.has_any(("-f", "--force", "--reset")) and (verb == "checkout-index" or parsed.has("-u")):
-            yield from git.everything("discard")
+    elif (
+        verb in ("checkout-index", "read-tree")
+        and parsed.has_any(("-f", "--force", "--reset"))
+        and (verb == "checkout-index" or parsed.has("-u"))
+    ):
+        yield from git.everything("discard")
 
 
 def worktree_of(command: Command, ground: Ground) -> Target:

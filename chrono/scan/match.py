@@ -150,7 +150,7 @@ def _finding(rule: Rule, case: Case) -> Finding:
     )
 
 
-# --- order ----------------------------------------------------------------------------------------------------------------
+# --- order
 
 
 def _in_order(touches: tuple[Touch, ...], command: Command, history: History, ground: Ground) -> tuple[Touch, ...]:
@@ -253,7 +253,10 @@ def _remember_fetch(command: Command, name: str, ground: Ground, history: Histor
 
 
 _RUNNERS = frozenset(
-    "sh bash dash zsh ksh ash fish source . python perl ruby node deno bun php pwsh powershell lua Rscript tclsh osascript".split()
+    (
+        "sh bash dash zsh ksh ash fish source . python perl ruby node deno bun php pwsh powershell "
+        "lua Rscript tclsh osascript"
+    ).split()
 )
 
 

@@ -142,7 +142,7 @@ def _parse_slashes(argv: tuple[Word, ...]) -> Parsed:
     flags: list[tuple[str, Word | None]] = []
     words: list[Word] = []
     for word in argv[1:]:
-        if isinstance(word, str) and word[:1] == "/" and len(word) > 1 and "\\" not in word.partition(":")[0]:
+        if _is_switch(word) and isinstance(word, str) and "\\" not in word.partition(":")[0]:
             for part in (word[1:],) if ":" in word else word[1:].split("/"):
                 name, found, value = part.partition(":")
                 flags.append(("/" + name, value if found else None))
@@ -152,6 +152,14 @@ def _parse_slashes(argv: tuple[Word, ...]) -> Parsed:
         else:
             words.append(word)
     return Parsed("slash", tuple(flags), tuple(words), None)
+
+
+def _is_switch(word: Word) -> bool:
+    """`/s`, `/s/q`, `/name:value`; `/home/dev` is a path."""
+    if not isinstance(word, str) or word[:1] != "/" or len(word) < 2:
+        return False
+    parts = word.partition(":")[0].split("/")[1:]
+    return len(parts) == 1 or all(len(part) < 3 for part in parts)
 
 
 def program_names(word: Word) -> tuple[str, ...]:

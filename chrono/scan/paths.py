@@ -138,7 +138,7 @@ class Ground:
         if path == root:
             return "project-root"
         inner = path[len(root) + 1 :].split("/")
-        if places.is_regenerable(inner):
+        if places.is_regenerable(inner) or places.is_disposable(inner[-1]):
             return "regenerable"
         if self.world.project is not None and len(inner) > 1:
             folder = root
@@ -335,6 +335,7 @@ class Ground:
         if place == "project" and base == self.root and tail.strip("*/") and not name:
             # What has an ending of its own is neither git's nor chrono's data: name the rest, so that cover can tell.
             inside = [n for n in self.world.listdir(base) or () if n not in (".git", ".chrono")]
+            inside = [n for n in inside if tail.endswith((".json", ".yaml")) or self.holds(f"{base}/{n}") != "control"]
             if inside:
                 return tuple(Spot(Target(f"{base}/{n}", shown, "project", True), None, "", False, base) for n in inside)
         return (Spot(Target(base, shown, place, True), None, "", tail.strip("/") in ("*", "**"), base),)

@@ -20,7 +20,7 @@ HARMLESS_DEVICES = (
     "/dev/ptmx",
 )
 
-TEMP_ROOTS = frozenset(["/tmp", "/var/tmp", "/private/tmp", "/private/var/tmp", "/dev/shm", "/run/user"])  # noqa: S108
+TEMP_ROOTS = frozenset(["/tmp", "/var/tmp", "/private/tmp", "/private/var/tmp", "/dev/shm", "/run/user"])
 
 SYSTEM_ROOTS = frozenset(
     "/bin /boot /dev /etc /lib /lib32 /lib64 /libx32 /opt /proc /root /run /sbin /snap /srv /sys /usr /var /home /nix "
@@ -95,7 +95,8 @@ _CREDENTIAL_FILES = frozenset(
     ".netrc .pgpass .my.cnf .npmrc .yarnrc.yml .pypirc .git-credentials .vault-token .dockercfg .s3cfg .boto .htpasswd "
     ".aws/credentials .docker/config.json .kube/config .config/gh/hosts.yml .config/hub .config/rclone/rclone.conf "
     ".cargo/credentials .cargo/credentials.toml .gem/credentials .terraformrc .terraform.d/credentials.tfrc.json "
-    ".config/pip/pip.conf .claude/.credentials.json .codex/auth.json .gemini/oauth_creds.json .config/github-copilot/hosts.json "
+    ".config/pip/pip.conf .claude/.credentials.json .codex/auth.json .gemini/oauth_creds.json "
+    ".config/github-copilot/hosts.json "
     ".config/op/config .azure/accesstokens.json .azure/msal_token_cache.json .databrickscfg .snowsql/config "
     ".local/share/keyrings .password-store .bitcoin/wallet.dat .ethereum/keystore .config/solana/id.json".split()
 )
@@ -156,7 +157,8 @@ _REGENERABLE = frozenset(
     ".mypy_cache .ruff_cache .tox .nox .hypothesis .eggs .ipynb_checkpoints .gradle .dart_tool .bundle .terraform "
     ".sass-cache .eslintcache .stylelintcache .tsbuildinfo cmake-build-debug cmake-build-release CMakeFiles "
     "bazel-bin bazel-out bazel-testlogs _site public/build .jekyll-cache tmp temp .tmp .temp logs log obj zig-cache "
-    ".zig-cache zig-out DerivedData Pods .pytype .pyre test-results playwright-report .import_linter_cache site-packages "
+    ".zig-cache zig-out DerivedData Pods .pytype .pyre test-results playwright-report "
+    ".import_linter_cache site-packages "
     ".benchmarks elm-stuff .stack-work dist-newstyle .cpcache .shadow-cljs .metals .bloop .bsp .swc .rpt2_cache "
     ".rollup.cache wheelhouse allure-results lcov-report .direnv .aws-sam cdk.out".split()
 )
@@ -168,7 +170,8 @@ _DISPOSABLE_ENDS = (
     ".whl .coverage .prof .trace .core .dump.tmp .part .crdownload .elc .beam .hi .dyn_o .dyn_hi .ds_store .stackdump"
 ).split()
 _DISPOSABLE_NAMES = frozenset(
-    "package-lock.json npm-shrinkwrap.json pnpm-lock.yaml go.sum .ds_store thumbs.db desktop.ini nohup.out core .coverage coverage.xml coverage.out coverage.json junit.xml report.xml "
+    "package-lock.json npm-shrinkwrap.json pnpm-lock.yaml go.sum .ds_store thumbs.db desktop.ini "
+    "nohup.out core .coverage coverage.xml coverage.out coverage.json junit.xml report.xml "
     "a.out npm-debug.log yarn-error.log lerna-debug.log .eslintcache .tsbuildinfo .python_history .sconsign.dblite "
     "cover.out profile.out cpu.prof mem.prof lcov.info .nyc_output".split()
 )

@@ -13,7 +13,8 @@ from chrono.scan.touch import options_of
 
 _READERS = frozenset(
     """
-    : [ alias arch b2sum basename base32 base64 bat bg break cal cat cd cksum cloc clear cmp col column comm continue cut
+    : [ alias arch b2sum basename base32 base64 bat bg break cal cat cd cksum cloc clear cmp col column comm
+    continue cut
     df diff dir dircolors dirname dirs du echo egrep exa exit expand expr eza factor false fg fgrep file fmt fold free
     getconf getent grep groups head hexdump hostid id join jobs last less ll local logname ls lsblk lscpu lsof lspci
     lsusb md5sum more nl nm nproc numfmt objdump od paste pathchk popd pr printenv printf ps pushd pwd read readelf
@@ -66,14 +67,20 @@ _GIT_LISTS = {
     "submodule": ("status",),
 }
 _GIT_LIST_FLAGS = frozenset(
-    "-l --list -a --all -r --remotes -v -vv --verbose --show-current --contains --merged --no-merged --sort --format -n --no-color --color --points-at --column".split()
+    (
+        "-l --list -a --all -r --remotes -v -vv --verbose --show-current --contains --merged "
+        "--no-merged --sort --format -n --no-color --color --points-at --column"
+    ).split()
 )
 
 _VERSIONS = frozenset(["--version", "-V", "-version", "version", "--help", "-h"])
 _ASK_VERSION = frozenset(
-    "python python3 pip pip3 node npm pnpm yarn bun deno ruby gem perl php java javac go rustc cargo gcc g++ clang make "
-    "cmake docker docker-compose kubectl helm terraform git gh aws gcloud az psql mysql sqlite3 curl wget tar ssh uv poetry "
-    "pytest ruff mypy black tsc eslint prettier jest vitest dotnet swift kotlin scala mvn gradle bundle rails composer pwsh "
+    "python python3 pip pip3 node npm pnpm yarn bun deno ruby gem perl php java javac go rustc cargo gcc "
+    "g++ clang make "
+    "cmake docker docker-compose kubectl helm terraform git gh aws gcloud az psql mysql sqlite3 curl "
+    "wget tar ssh uv poetry "
+    "pytest ruff mypy black tsc eslint prettier jest vitest dotnet swift kotlin scala mvn gradle bundle "
+    "rails composer pwsh "
     "bash zsh sh ansible vagrant brew apt apt-get dpkg rpm chrono claude code nvim vim".split()
 )
 _LISTS = {
@@ -101,7 +108,9 @@ _LISTS = {
 }
 _SILENT_TARGETS = frozenset(["/dev/null", "/dev/stderr", "/dev/stdout", "/dev/tty"])
 _ASSIGNS = frozenset(
-    "LANG LANGUAGE TZ TERM COLUMNS LINES NO_COLOR FORCE_COLOR CLICOLOR GREP_COLOR GREP_COLORS LS_COLORS DEBUG CI".split()
+    (
+        "LANG LANGUAGE TZ TERM COLUMNS LINES NO_COLOR FORCE_COLOR CLICOLOR GREP_COLOR GREP_COLORS LS_COLORS DEBUG CI"
+    ).split()
 )
 
 

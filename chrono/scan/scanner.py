@@ -204,7 +204,7 @@ def _evaluate(
     )
 
 
-# --- look-alikes ----------------------------------------------------------------------------------------------------------
+# --- look-alikes
 
 _INVISIBLE = dict.fromkeys(
     [
@@ -259,7 +259,7 @@ def _confusable(text: str, findings: list[Finding], ruleset: Ruleset, world: Wor
     ]
 
 
-# --- edits ----------------------------------------------------------------------------------------------------------------
+# --- edits
 
 
 def _scan_edit(paths: tuple[str, ...], ruleset: Ruleset, world: World) -> Scan:

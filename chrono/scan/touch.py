@@ -148,7 +148,7 @@ def _is_remote(word: str, name: str) -> bool:
     return rest.startswith("//") or (name in ("rsync", "scp", "sftp") and len(head) > 1)
 
 
-# --- programs -------------------------------------------------------------------------------------------------------------
+# --- programs
 
 
 def _all(words: tuple[Word, ...], how: str, last_link: bool = False) -> Iterator[Claim]:
@@ -296,7 +296,7 @@ def _scp(asked: Asked) -> Iterator[Claim]:
 def _sed(asked: Asked) -> Iterator[Claim]:
     parsed = asked.parsed
     script_given = parsed.has_any(("-e", "--expression", "-f", "--file"))
-    in_place = any(flag.startswith("-i") or flag.startswith("--in-place") for flag, _ in parsed.flags)
+    in_place = any(flag.startswith(("-i", "--in-place")) for flag, _ in parsed.flags)
     files = parsed.words if script_given else parsed.words[1:]
     return _all(tuple(file for file in files if file != ""), "edit" if in_place else "read")
 
@@ -518,11 +518,14 @@ _OPTIONS: dict[str, Options] = {
         "egrep": "-e -f -m -A -B -C",
         "rg": "-e -f -m -A -B -C -g -t -T --glob --type --regexp --file -j -M -r --replace",
         "curl": "-o --output -D --dump-header -c --cookie-jar -T --upload-file -d --data --data-binary --data-raw "
-        "--data-ascii --data-urlencode -F --form --json -H --header -X --request -u --user -A --user-agent -e --referer "
+        "--data-ascii --data-urlencode -F --form --json -H --header -X --request -u --user -A "
+        "--user-agent -e --referer "
         "-b --cookie -m --max-time -x --proxy -w --write-out -K --config --connect-timeout --retry --cacert --cert -E "
         "--key --resolve -r --range --url -y -Y -z -Q -P -C --retry-delay",
-        "wget": "-O --output-document -o --output-file --post-file --body-file --post-data --header -P --directory-prefix "
-        "-U --user-agent -t --tries -T --timeout -e -a --append-output -i --input-file --method --body-data -Q -l -A -R -D",
+        "wget": "-O --output-document -o --output-file --post-file --body-file --post-data --header -P "
+        "--directory-prefix "
+        "-U --user-agent -t --tries -T --timeout -e -a --append-output -i --input-file --method "
+        "--body-data -Q -l -A -R -D",
         "tar": "-f --file -C --directory -T --files-from -X --exclude-from --exclude --strip-components --transform",
         "gtar": "-f --file -C --directory -T --files-from -X --exclude-from --exclude",
         "bsdtar": "-f --file -C --directory -T --files-from -X --exclude-from --exclude",
@@ -624,12 +627,14 @@ _READERS: dict[str, Reader] = {
     "takeown": _icacls,
 }
 _WINDOWS = frozenset(
-    "remove-item ri move-item mi copy-item cpi rename-item rni set-content sc out-file add-content ac clear-content clc "
+    "remove-item ri move-item mi copy-item cpi rename-item rni set-content sc out-file add-content ac "
+    "clear-content clc "
     "del erase rd robocopy icacls takeown get-content gc get-childitem gci attrib move copy ren xcopy".split()
 )
 _OPTIONS.update(
     dict.fromkeys(
-        "remove-item ri move-item mi copy-item cpi rename-item rni set-content sc out-file add-content ac clear-content clc "
+        "remove-item ri move-item mi copy-item cpi rename-item rni set-content sc out-file add-content "
+        "ac clear-content clc "
         "get-content gc".split(),
         _POWERSHELL,
     )

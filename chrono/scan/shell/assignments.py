@@ -20,7 +20,7 @@ def assign(m: Machine, assignment: Assign, state: State) -> None:
     before = m.begin_sources()
     text = expand.assignment_text(m, assignment.value, state)
     sources = m.end_sources(before)
-    set_text(m, name, assignment.index, text, state, append=assignment.append)
+    set_text(m, name, assignment.subscript, text, state, append=assignment.append)
     if sources:
         state.own()
         state.origins[name] = sources

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 from chrono.scan.shell.syntax import Part, Text, Word
 from chrono.scan.shell.values import MANY_FIELDS
@@ -66,7 +67,7 @@ def _word(units: list[Unit], origin: Word) -> Word:
 
 
 class _Braces:
-    """Where each brace closes and where its commas are, found in one pass so that no text costs more than its length."""
+    """Where each brace closes and where its commas are, in one pass: no text costs more than its length."""
 
     def __init__(self, units: list[Unit]) -> None:
         self.units = units
@@ -106,7 +107,7 @@ class _Braces:
             return _sequence(self.units[start + 1 : close])
         edges = [start, *commas, close]
         choices: list[list[Unit]] = []
-        for left, right in zip(edges, edges[1:], strict=False):
+        for left, right in pairwise(edges):
             choices.extend(self.expand(left + 1, right, depth + 1))
             if len(choices) > MAX_WORDS:
                 raise _TooMany

@@ -51,8 +51,10 @@ def _download(m: Machine, name: str, argv: Argv, state: State) -> None:
         elif word.startswith("-") and not word.startswith("--") and len(word) > 2 and flag[1] in word[1:]:
             rest = word[word.index(flag[1]) + 1 :]
             target = rest or (argv[at + 1] if at + 1 < len(argv) else "")
-    if not target and (name == "wget" or any(w in ("-O", "--remote-name") or (w[:1] == "-" and w[1:2] != "-" and "O" in w)
-                                             for w in argv[1:])):  # fmt: skip
+    if not target and (
+        name == "wget"
+        or any(w in ("-O", "--remote-name") or (w[:1] == "-" and w[1:2] != "-" and "O" in w) for w in argv[1:])
+    ):
         urls = [word for word in argv[1:] if "/" in word and not word.startswith("-")]
         target = urls[-1].rstrip("/").rpartition("/")[2].partition("?")[0] if urls else ""
     if not target or target == "-" or "\0" in target:

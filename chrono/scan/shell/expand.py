@@ -149,7 +149,7 @@ class _Fields:
     def _declared(self, part: Declared) -> None:
         assign = part.assign
         sign = "+=" if assign.append else "="
-        subscript = f"[{text(self.m, assign.index, self.state)}]" if assign.index else ""
+        subscript = f"[{text(self.m, assign.subscript, self.state)}]" if assign.subscript else ""
         shown = f"{assign.name}{subscript}{sign}{text(self.m, assign.value, self.state)}"
         self.m.declared[shown] = assign
         self.add(shown)

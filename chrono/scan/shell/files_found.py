@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple
 
 from chrono.scan.shell.machine import Inner
@@ -52,7 +53,7 @@ def find_starts(argv: Argv, state: State) -> list[Inner]:
 
 def _depths(argv: Argv) -> Found:
     least, most = 0, None
-    for word, value in zip(argv, argv[1:], strict=False):
+    for word, value in pairwise(argv):
         if word == "-mindepth" and value.isdecimal():
             least = int(value)
         elif word == "-maxdepth" and value.isdecimal():

@@ -301,7 +301,7 @@ class Machine:
                     env,
                     builtin,
                     unset,
-                )  # fmt: skip
+                )
             )
 
     def _exported(self, state: State) -> tuple[tuple[str, str], ...]:

@@ -55,7 +55,7 @@ def ifs_of(m: Machine, state: State) -> str | None:
 def parameter(m: Machine, part: Param, state: State, helpers: Helpers) -> Result:
     """What one parameter yields."""
     op = part.op
-    if not op and part.index is None and not part.indirect:
+    if not op and part.subscript is None and not part.indirect:
         return _simple(m, part.name, state)
     if op == "bad":
         if part.arg is not None:
@@ -64,9 +64,9 @@ def parameter(m: Machine, part: Param, state: State, helpers: Helpers) -> Result
     if op == "names":
         prefix = part.name
         known = sorted(name for name in state.vars if name.startswith(prefix))
-        return ListValue((*known, MANY_FIELDS), part.index == "*")
+        return ListValue((*known, MANY_FIELDS), part.subscript == "*")
     if part.indirect:
-        if part.index in ("@", "*") and not op:
+        if part.subscript in ("@", "*") and not op:
             return _keys(m, part, state)
         target = _indirect(m, part, state, helpers)
         if target is None:
@@ -161,32 +161,32 @@ def _keys(m: Machine, part: Param, state: State) -> Result:
     value = lookup(m, part.name, state)
     if isinstance(value, Array):
         keys = value.keys if MANY_FIELDS not in value.values else (MANY_FIELDS,)
-        return ListValue(keys, part.index == "*")
-    return ListValue(("0",) if value is not None else (), part.index == "*")
+        return ListValue(keys, part.subscript == "*")
+    return ListValue(("0",) if value is not None else (), part.subscript == "*")
 
 
 def _indirect(m: Machine, part: Param, state: State, helpers: Helpers) -> Param | None:
     """`${!name}`: the parameter that the value names."""
     value = _raw(m, part._replace(op="", indirect=False), state, helpers)
     if part.name == "#" and isinstance(value, str):
-        return part._replace(name=value, indirect=False, index=None)
+        return part._replace(name=value, indirect=False, subscript=None)
     if not isinstance(value, str) or "\0" in value or not value:
         return None
     name, bracket, rest = value.partition("[")
     if not (name.isidentifier() or name.isdecimal() or name in ("@", "*")):
         return None
     if not bracket:
-        return part._replace(name=name, indirect=False, index=None)
+        return part._replace(name=name, indirect=False, subscript=None)
     subscript = rest.removesuffix("]")
     if subscript in ("@", "*"):
-        return part._replace(name=name, indirect=False, index=subscript)
-    return part._replace(name=name, indirect=False, index=Word((), 0, 0, subscript))
+        return part._replace(name=name, indirect=False, subscript=subscript)
+    return part._replace(name=name, indirect=False, subscript=Word((), 0, 0, subscript))
 
 
 def _raw(m: Machine, part: Param, state: State, helpers: Helpers) -> str | ListValue | None:
     """The value without its operator; None where it is not set."""
     value = lookup(m, part.name, state)
-    index = part.index
+    index = part.subscript
     if index is None:
         if isinstance(value, Array):
             if m.dialect == "zsh":
@@ -309,8 +309,8 @@ def _default(m: Machine, part: Param, value: str | ListValue | None, state: Stat
         return present
     if op[-1] == "=":
         text = helpers.text(part.arg)
-        if isinstance(part.index, Word):
-            state.set(part.name, with_element(state.get(part.name)[0], helpers.text(part.index), text))
+        if isinstance(part.subscript, Word):
+            state.set(part.name, with_element(state.get(part.name)[0], helpers.text(part.subscript), text))
         else:
             state.set(part.name, text)
         return text

@@ -142,7 +142,7 @@ def _seq(m: Machine, args: Args, state: State) -> str:
 def _mktemp(m: Machine, args: Args, state: State) -> str:
     """A fresh name: known but for its random part."""
     folder = state.get("TMPDIR")[0]
-    root = folder.rstrip("/") if isinstance(folder, str) and folder else "/tmp"  # noqa: S108
+    root = folder.rstrip("/") if isinstance(folder, str) and folder else "/tmp"
     template = ""
     words = list(args)
     in_folder = False

@@ -24,7 +24,7 @@ _DIFFERS = re.compile(
 
 
 class ShellCall(NamedTuple):
-    """`text` after -c (`file` and `stdin` are unset then), the script `file`, or `stdin` alone. `args` begin with $0."""
+    """`text` after -c (`file` and `stdin` unset), the script `file`, or `stdin` alone. `args` begin with $0."""
 
     dialect: str
     text: str | None = None

@@ -25,14 +25,14 @@ class Quoted(NamedTuple):
 class Param(NamedTuple):
     """`$name` and `${…}`.
 
-    - `index`: None, "@", "*" or the subscript as a word. `indirect`: `${!name…}`.
+    - `subscript`: None, "@", "*" or the subscript as a word. `indirect`: `${!name…}`.
     - `op`: "" or one of `:- - := = :? ? :+ + # ## % %% / // /# /% ^ ^^ , ,, : @`, "len" for `${#name}`, "names" for
       `${!prefix*}`, "bad" for a form that no dialect here knows (`arg` then holds what stands inside).
     - `arg`, `arg2`: the words after the operator (pattern and replacement, offset and length).
     """
 
     name: str
-    index: Word | str | None = None
+    subscript: Word | str | None = None
     indirect: bool = False
     op: str = ""
     arg: Word | None = None
@@ -109,7 +109,7 @@ class Redir(NamedTuple):
 
 class Assign(NamedTuple):
     name: str
-    index: Word | None
+    subscript: Word | None
     append: bool
     value: Word
 

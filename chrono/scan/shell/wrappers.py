@@ -208,7 +208,7 @@ def _env(argv: Argv, state: State) -> list[Inner]:
         elif word.startswith("--split-string="):
             text = word.partition("=")[2]
         elif word[:1] == "-" and word[1:2] != "-" and "S" in word and "u" not in word and "C" not in word:
-            head, _, text = word.partition("S")
+            text = word.partition("S")[2]
             if not text and at + 1 < len(words):
                 text, used = words[at + 1], 2
         if text is not None:
@@ -354,7 +354,7 @@ def _kubectl(argv: Argv, state: State) -> list[Inner]:
 def _su(argv: Argv, state: State) -> list[Inner]:
     """`su`, `runuser`: the text after -c; `runuser -u name cmd` a program."""
     name = argv[0].rpartition("/")[2]
-    words = [word for word in argv[1:]]
+    words = list(argv[1:])
     out: list[Inner] = []
     at = 0
     user = ""
@@ -406,8 +406,13 @@ def _joined(words: Argv) -> str:
 
 def _parallel(argv: Argv, state: State) -> list[Inner]:
     """GNU parallel: one command for each argument behind `:::` or each line of input."""
-    options = Options("jLnNPSaIdC", _long("--jobs --max-args --max-lines --arg-file --colsep --delimiter --joblog "
-                      "--tmpdir --results --sshlogin --retries --timeout --delay --tag --halt --load --memfree"))  # fmt: skip
+    options = Options(
+        "jLnNPSaIdC",
+        _long(
+            "--jobs --max-args --max-lines --arg-file --colsep --delimiter --joblog "
+            "--tmpdir --results --sshlogin --retries --timeout --delay --tag --halt --load --memfree"
+        ),
+    )
     rest, values = operands(argv, options)
     marks = [at for at, word in enumerate(rest) if word in (":::", "::::", ":::+", "::::+")]
     template = list(rest[: marks[0]] if marks else rest)

@@ -511,6 +511,17 @@ def test_a_stale_head_is_a_cache_too(ground: Ground) -> None:
     assert ground.verify(full=True, strict=True).exit_code == 0
 
 
+def test_a_head_whose_hashes_are_not_the_signed_ones_is_not_believed(ground: Ground) -> None:
+    ground.begin(2)
+    fd = os.open(ground.place.head, os.O_RDWR)
+    found = head.read(fd)
+    assert found is not None
+    head.write(fd, found._replace(hashes=(bytes(32), found.hashes[1])))
+    os.close(fd)
+    ground.command(log=ground.again())
+    assert ground.verify(full=True, strict=True).exit_code == 0
+
+
 def test_the_newer_slot_counts_and_a_torn_one_does_not(ground: Ground) -> None:
     ground.begin(3)
     fd = os.open(ground.place.head, os.O_RDWR)

@@ -80,6 +80,8 @@ def test_a_torn_line_counts_for_nothing_and_swallows_nothing(witness: Witness) -
         file.write(b"A 2 " + LEAF.encode() + b" bm90ZQ== " + b"b" * 20)
     other = again(witness)
     assert other.state().mark == mark(1)
+    other.acknowledged(1)
+    assert again(witness).state() == State(mark(1), 1, None, 0, 0)
     other.appended(mark(2))
     assert other.state().mark == mark(2)
     assert again(witness).state().mark == mark(2)
