@@ -105,7 +105,7 @@ def serving(llm: FakeLlm) -> Iterator[FakeLlm]:
             blocks = llm.answer(body)
             stop = "tool_use" if blocks[0]["type"] == "tool_use" else "end_turn"
             message = {
-                "id": "msg_1",
+                "id": f"msg_{len(llm.requests):04d}",  # a repeated id is taken for one message
                 "type": "message",
                 "role": "assistant",
                 "model": body.get("model", "fake"),

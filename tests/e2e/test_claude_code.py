@@ -61,7 +61,7 @@ def test_a_session_is_guarded_from_end_to_end(hooked: Hooked) -> None:
         [bash(f"touch {marker}; rm -rf {precious}")],
         [bash("printf changed > a.txt; rm -rf sub b.bin; echo done")],
         [write(project / "new.txt", "made by the agent\n")],
-        [write(project / ".chrono" / "audit.pub", "x")],
+        [write(project / ".chrono" / "planted", "x")],
         [write(project / "chrono-policy.yaml", "thresholds: {block: 101, approve: 101}\n")],
         [ToolUse("Read", {"file_path": str(settings)})],
         [write(settings, "{}\n")],
