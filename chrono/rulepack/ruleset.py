@@ -97,7 +97,7 @@ def _write(path: str, key: bytes, stamps: tuple[Stamp, ...], built: Ruleset) -> 
     tables = (built.by_program, built.by_prefix, built.by_touch, built.everywhere)
     rules = tuple(tuple(rule) for rule in built.rules)
     packs = tuple(tuple(pack) for pack in built.packs)
-    body = marshal.dumps((stamps, rules, tables, packs, built.digest))
+    body = marshal.dumps((stamps, rules, tables, packs, built.digest))  # type: ignore[arg-type]
     from chrono.files import atomic_write
 
     try:

@@ -5,6 +5,8 @@ It decides only whether a savepoint is needed; whether the command may run is le
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from chrono.scan.command import Command
 from chrono.scan.options import Parsed, parse, program_names
 from chrono.scan.paths import Ground
@@ -301,7 +303,7 @@ _OPTIONS: dict[str, Options] = {
     "awk": ("gnu", (("", frozenset(["-F", "-v", "-f", "-i", "-l"])),)),
     "sort": GNU,
 }
-_CAREFUL = {
+_CAREFUL: dict[str, Callable[[Parsed, Command], bool]] = {
     "find": _find,
     "sed": _sed,
     "gsed": _sed,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from chrono.scan.command import Command, Pattern, Redirect, Word
+from chrono.scan.command import Command, Many, Pattern, Redirect, Word
 from chrono.scan.finding import Target
 from chrono.scan.gitwork import GIT_OPTIONS, git_touches
 from chrono.scan.listing import find_words, listed_words, lists_worktree
@@ -133,10 +133,10 @@ def _listed(command: Command, found_by: Command | None) -> Command:
         return command._replace(argv=tuple(dict.fromkeys(put)) if len(put) > len(argv) else tuple(put))
     unknown = any(not isinstance(word, str) for word in argv[1:])
     if command.upstream and unknown and command.via and command.via[-1].startswith(("xargs", "parallel")):
-        words = listed_words(command)
-        if words is not None:
+        listed = listed_words(command)
+        if listed is not None:
             known = tuple(word for word in argv if isinstance(word, str))
-            return command._replace(argv=(*known, *words))
+            return command._replace(argv=(*known, *listed))
     return command
 
 
@@ -240,7 +240,9 @@ def _truncate(asked: Asked) -> Iterator[Claim]:
 def _dd(asked: Asked) -> Iterator[Claim]:
     source = next((w for w in asked.command.argv if isinstance(w, str) and w.startswith("if=")), "")
     for word in asked.command.argv[1:]:
-        head = word if isinstance(word, str) else word.pieces[0] if isinstance(word, Pattern) else None
+        if isinstance(word, Many):
+            continue
+        head = word if isinstance(word, str) else word.pieces[0]
         if head is None or not head.startswith(("if=", "of=")):
             continue
         rest: Word = word[3:] if isinstance(word, str) else Pattern((head[3:] or None, *word.pieces[1:]))

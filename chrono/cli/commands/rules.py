@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,6 +14,7 @@ from chrono.errors import ChronoError
 
 if TYPE_CHECKING:
     from chrono.cli.render import Screen
+    from chrono.rulepack.check import Checked
     from chrono.scan.rule import Rule, Ruleset
 
 _REVERSIBLE = {"files": "a savepoint undoes it", "ask": "asks even with a savepoint", "no": "nothing undoes it"}
@@ -92,41 +94,55 @@ def run_show(
 def run_test(
     ctx: typer.Context,
     pack: Annotated[
-        str | None, typer.Argument(metavar="[PACK]", help="Only this pack.", show_default="all packs")
+        str | None,
+        typer.Argument(metavar="[PACK]", help="One pack by name, or the folder of one.", show_default="all packs"),
     ] = None,
     json: Json = False,
 ) -> int:
     """Test the rules.
 
-    Each rule comes with commands it must hit and commands it must miss; all are judged. Leaves with 1 where one
-    fails.
+    Each rule comes with commands it must hit and commands it must miss; all are judged, none is run. Leaves with 1
+    where one fails.
     """
     from chrono.rulepack.check import check
-    from chrono.rulepack.discover import discover
 
     screen = screen_of(ctx)
-    sources = [source for source in discover() if pack is None or source.name == pack]
-    if not sources:
-        raise ChronoError(f"no rule pack is called '{pack}'", "chrono rules list")
+    ruleset = _ruleset(screen)
     with screen.working("judging"):
-        results = [(source, check(source)) for source in sources]
-    failed = sum(len(problems) for _, problems in results)
+        results = [check(folder, pack=name, others=ruleset) for name, folder in _folders(pack)]
+    ok = not any(result.problems for result in results)
     if json:
-        screen.value(
-            {
-                "ok": not failed,
-                "packs": [
-                    {"name": source.name, "problems": [str(problem) for problem in problems]}
-                    for source, problems in results
-                ],
-            }
-        )
-        return 1 if failed else 0
-    for source, problems in results:
-        screen.line(Styled("FAIL", "red") if problems else Styled("ok  ", "green"), f"  {source.name}")
-        for problem in problems:
-            screen.text("      ", str(problem), indent=6)
-    return 1 if failed else 0
+        screen.value({"ok": ok, "packs": [_checked_json(result) for result in results]})
+        return 0 if ok else 1
+    for result in results:
+        mark = Styled("FAIL", "red") if result.problems else Styled("ok  ", "green")
+        screen.line(mark, f"  {result.pack}  {count(result.rules, 'rule')}, {count(result.cases, 'case')}")
+        for problem in result.problems:
+            screen.text("      ", f"{problem.rule or result.pack}: {problem.message}", indent=8)
+    return 0 if ok else 1
+
+
+def _folders(pack: str | None) -> list[tuple[str | None, str]]:
+    """(name, folder) of the packs to test; a name that is a folder is one that is not installed."""
+    from chrono.rulepack.discover import discover
+
+    if pack is not None and os.path.isfile(os.path.join(pack, "pack.yaml")):
+        return [(None, os.path.abspath(pack))]
+    found: list[tuple[str | None, str]] = [
+        (source.name, os.path.dirname(source.path)) for source in discover() if pack is None or source.name == pack
+    ]
+    if not found:
+        raise ChronoError(f"no rule pack is called '{pack}', and no folder with a pack.yaml", "chrono rules list")
+    return found
+
+
+def _checked_json(result: Checked) -> dict[str, shapes.Json]:
+    return {
+        "name": result.pack,
+        "rules": result.rules,
+        "cases": result.cases,
+        "problems": [{"rule": problem.rule, "message": problem.message} for problem in result.problems],
+    }
 
 
 def _ruleset(screen: Screen) -> Ruleset:

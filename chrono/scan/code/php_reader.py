@@ -507,7 +507,9 @@ class PhpReader(Reader):
         while self.at < stop:
             token = self.token
             if token.kind == "name" and token.value.lower() == "function":
-                body.extend(self.a_function() or ())
+                found = self.a_function()
+                self.at += found is None
+                body.extend(found or ())
             elif token.kind == "variable":
                 self.at += 1
                 if self.accept("="):

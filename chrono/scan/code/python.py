@@ -56,4 +56,8 @@ def commands_of_python(
         effects.refusals.append(Refusal("limit", f"{name}: {reached}", span))
     except (RecursionError, MemoryError):
         effects.refusals.append(Refusal("limit", f"{name} is nested too deeply", span))
+    except Exception as error:
+        # A fault of ours must not let code pass unread.
+        why = f"{name} could not be read to its end ({type(error).__name__})"
+        effects.refusals.append(Refusal("unparsed", why, span))
     return effects.evaluation()

@@ -35,4 +35,8 @@ def read_and_run(
         effects.refusals.append(Refusal("limit", f"{effects.name}: {reached}", effects.span))
     except (RecursionError, MemoryError):
         effects.refusals.append(Refusal("limit", f"{effects.name} is nested too deeply", effects.span))
+    except Exception as error:
+        # A fault of ours must not let code pass unread.
+        why = f"{effects.name} could not be read to its end ({type(error).__name__})"
+        effects.refusals.append(Refusal("unparsed", why, effects.span))
     return effects.evaluation()

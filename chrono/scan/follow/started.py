@@ -36,6 +36,10 @@ def started(
             answers.extend(source(scene))
     except RecursionError:
         return (Refusal("limit", "what it starts is nested too deeply", command.span),)
+    except Exception as error:
+        # A fault of ours must not let a script pass unread.
+        why = f"what it starts could not be told ({type(error).__name__})"
+        return (Refusal("unparsed", why, command.span),)
     if depth >= MAX_DEPTH and answers:
         return (Refusal("limit", f"scripts start scripts more than {MAX_DEPTH} deep", command.span),)
     return tuple(answers)

@@ -404,6 +404,29 @@ def test_a_signed_record_in_an_unsigned_log_brings_no_trust(ground: Ground) -> N
     assert codes(report) == {"not-pinned"}
 
 
+def test_an_unsigned_log_is_a_downgrade_for_an_auditor_who_trusts_keys(ground: Ground) -> None:
+    ground.begin(1, keys=KeySettings(unsigned=True))
+    report = verify(ground.place, ground.home, trusted=(generate().public,))
+    assert codes(report) >= {"downgrade"}
+
+
+def test_unsigned_records_slipped_in_before_the_first_signature(ground: Ground) -> None:
+    """With the key in hand, the records before `key.add` could be more than there were."""
+    log = ground.begin(1, keys=KeySettings(unsigned=True))
+    ground.command(log=ground.again(keys=KeySettings()))
+    lines = ground.lines()[:2]
+    lines.append(sealed(ground, command("slipped in"), 2, lines[-1], None))
+    act = Act(more=(("key", {"pub": signer(ground).public.text}),))
+    lines.append(sealed(ground, Entry("key.add", BOB, act), 3, lines[-1], signer(ground)))
+    ground.write_lines(lines)
+    rewrite_head(ground, lines, signer(ground))
+    os.unlink(ground.home.witness_log(log.log_id))
+    report = judged(ground)
+    assert codes(report) == {"downgrade", "not-pinned", "witness-missing"}
+    assert found(report, "downgrade") == 2
+    assert found(report, "not-pinned") == 3
+
+
 # -- bytes that are not the one form
 
 WHOLE: dict[str, Callable[[bytes], bytes]] = {

@@ -53,7 +53,10 @@ def test_a_rule_that_stands_twice_is_refused() -> None:
 
 
 def test_a_policy_s_own_rule_needs_only_id_and_match() -> None:
-    document = load("- id: own.no-production\n  match: {program: kubectl, flag: {names: [--context], value: production}}\n", name="p")
+    document = load(
+        "- id: own.no-production\n  match: {program: kubectl, flag: {names: [--context], value: production}}\n",
+        name="p",
+    )
     (rule,) = compile_rules(document, "p", pack="policy")
     assert (rule.id, rule.programs, rule.reversible) == ("own.no-production", ("kubectl",), "no")
 

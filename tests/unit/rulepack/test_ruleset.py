@@ -138,7 +138,14 @@ def test_a_third_party_pack_is_read_and_never_imported(
 
 @pytest.mark.parametrize(
     "text",
-    [None, "not: a pack", "pack: other\ntitle: x\nrules: []", PACK.replace("extra.one", "git.push-force"), "\x00", "a: &x 1"],
+    [
+        None,
+        "not: a pack",
+        "pack: other\ntitle: x\nrules: []",
+        PACK.replace("extra.one", "git.push-force"),
+        "\x00",
+        "a: &x 1",
+    ],
 )
 def test_a_broken_third_party_pack_fails_closed_and_is_named(
     home: HomeLayout, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str | None
