@@ -61,7 +61,7 @@ class Hooked:
     def chrono(self, *arguments: str, code: int | None = 0, cwd: Path | None = None, **environ: str) -> Said:
         """Runs the command line in the project."""
         done = subprocess.run(
-            [sys.executable, "-m", "chrono", *arguments],
+            [sys.executable, "-P", "-m", "chrono", *arguments],
             cwd=cwd or self.project,
             env={**self.environ, "PYTHONPATH": str(CHECKOUT), **environ},
             stdin=subprocess.DEVNULL,

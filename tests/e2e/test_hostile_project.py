@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -74,7 +73,8 @@ def test_nothing_runs_and_nothing_is_loosened(hostile: Hooked, tmp_path: Path) -
         assert refused.exit_code == 2, command
     write = hostile.payload("Write", {"file_path": str(hostile.project / "chrono-policy.yaml"), "content": ""})
     assert hostile.fire(write).exit_code == 2
-    assert hostile.fire(hostile.payload("Bash", {"command": "ls"}, hook_event_name="PostToolUse")).exit_code == 0
+    result = hostile.payload("Bash", {"command": "ls"}, "toolu_other", hook_event_name="PostToolUse")
+    assert hostile.fire(result).exit_code == 0
     assert not (tmp_path / "PWNED").exists()
     assert snapshot(hostile.project / ".chrono") == before, "a stranger's .chrono was written to"
     decided = [record["act"]["decision"] for record in hostile.machine_records() if "decision" in record.get("act", {})]
@@ -83,17 +83,9 @@ def test_nothing_runs_and_nothing_is_loosened(hostile: Hooked, tmp_path: Path) -
 
 def test_the_command_line_runs_nothing_of_it_either(hostile: Hooked, tmp_path: Path) -> None:
     for arguments in (("status",), ("log",), ("diff",), ("audit", "--verify"), ("guard", "status"), ("doctor",)):
-        environ = {"PYTHONPATH": ""}
-        done = subprocess.run(
-            [os.path.join(os.path.dirname(os.sys.executable), "chrono"), *arguments],  # type: ignore[attr-defined]
-            cwd=hostile.project,
-            env={**hostile.environ, **environ},
-            capture_output=True,
-            text=True,
-            timeout=60,
-        )
+        done = hostile.chrono(*arguments, code=None)
         assert "Traceback" not in done.stderr
-        assert done.returncode != 70, done
+        assert done.exit_code != 70, done
         assert not (tmp_path / "PWNED").exists(), arguments
         if arguments == ("doctor",):
             assert "chrono init --adopt" in done.stdout + done.stderr
