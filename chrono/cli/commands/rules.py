@@ -116,7 +116,8 @@ def run_test(
         return 0 if ok else 1
     for result in results:
         mark = Styled("FAIL", "red") if result.problems else Styled("ok  ", "green")
-        screen.line(mark, f"  {result.pack}  {count(result.rules, 'rule')}, {count(result.cases, 'case')}")
+        judged = f"{count(result.hits, 'hit')}, {count(result.misses, 'miss', 'misses')}"
+        screen.line(mark, f"  {result.pack}: {count(result.rules, 'rule')}, {judged}")
         for problem in result.problems:
             screen.text("      ", f"{problem.rule or result.pack}: {problem.message}", indent=8)
     return 0 if ok else 1
@@ -140,7 +141,8 @@ def _checked_json(result: Checked) -> dict[str, shapes.Json]:
     return {
         "name": result.pack,
         "rules": result.rules,
-        "cases": result.cases,
+        "hits": result.hits,
+        "misses": result.misses,
         "problems": [{"rule": problem.rule, "message": problem.message} for problem in result.problems],
     }
 
