@@ -209,23 +209,26 @@ def _latched(alarm: Alarm) -> str:
 def _replay(data: bytes, state: State) -> State:
     """The state after the whole lines of `data`. A line that is none of the six kinds says nothing."""
     mark, acknowledged, alarm, resets, dropped = state
-    marks: list[bytes] = []  # taken apart from the end, one is enough: a hook reads this file at each start
+    # A hook reads this file at each start, so marks are taken apart from the end, where one is enough.
+    marks: list[bytes] = []
+    heard: list[bytes] = []
     for line in data.split(b"\n"):
         kind, rest = line[:2], line[2:]
         if kind == b"A ":
             marks.append(rest)
         elif kind == b"S ":
-            acknowledged = max(acknowledged, _number(rest))
+            heard.append(rest)
         elif kind == b"D ":
             dropped += _number(rest)
         elif kind == b"C ":
             dropped = max(0, dropped - _number(rest))
         elif kind in (b"L ", b"L"):
             alarm = alarm or _alarm(rest)
-            acknowledged = 0
+            acknowledged, heard = 0, []
         elif line == b"R":
-            alarm, acknowledged, resets = None, 0, resets + 1
+            alarm, acknowledged, resets, heard = None, 0, resets + 1, []
     newest = next((found for found in map(_mark, reversed(marks)) if found is not None), mark)
+    acknowledged = max([acknowledged, *map(_number, heard)])
     return State(newest, acknowledged, alarm, resets, dropped)
 
 
