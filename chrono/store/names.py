@@ -22,7 +22,7 @@ _HFS_IGNORED = re.compile(rb"\xe2\x80[\x8c-\x8f\xaa-\xae]|\xe2\x81[\xaa-\xaf]|\x
 _DOT_GIT = re.compile(rb"(?:^|\\)(?:\.git|git~1)[ .]*(?:$|[\\:])", re.IGNORECASE)
 _DOT_GITMODULES = re.compile(rb"^(?:\.gitmodules|gitmod~|gi7eba)", re.IGNORECASE)
 _DOT_GITATTRIBUTES = re.compile(rb"^(?:\.gitattributes|gitatt~|gi7d29)", re.IGNORECASE)
-_SUSPECT = re.compile(rb"[.gG\\\xe2\xef]|chrono-escaped-")
+_SUSPECT = re.compile(rb"^\.?[gG]|[~\\\xe2\xef]|^chrono-escaped-")
 
 
 def tree_name(name: bytes, *, is_link: bool = False, forced: bool = False) -> bytes:

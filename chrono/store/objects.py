@@ -29,6 +29,9 @@ LOOSE_AT_MOST = 24
 STREAM_ABOVE_BYTES = 8 << 20
 """Larger files are streamed into a loose object, so that reading them back is a stream too."""
 
+_ASK_AT_MOST = 1000
+"""After so many questions whether an object exists, listing the 256 folders is cheaper."""
+
 _CHUNK_BYTES = 1 << 20
 
 
@@ -377,7 +380,7 @@ class NewObjects:
         Objects that another process adds meanwhile are missed, and then stored twice, which harms nothing.
         """
         self._asked += 1
-        if self._asked <= LOOSE_AT_MOST:
+        if self._asked <= _ASK_AT_MOST:
             return True
         names = self._loose.get(oid[0])
         if names is None:

@@ -15,7 +15,7 @@ from chrono.errors import NoSuchSavepoint, StoreError, UsageError
 from chrono.files import file_lock
 from chrono.ids import CommitId, OpId, TreeId
 from chrono.layout import ProjectLayout
-from chrono.store import diff, journal, restore, scaffold, tree
+from chrono.store import diff, journal, leftovers, restore, scaffold, tree
 from chrono.store.apply import Applier, Stage
 from chrono.store.contents import Contents, Entry, within
 from chrono.store.diff import Change
@@ -55,6 +55,7 @@ class Store:
         self._history = History(self._objects, self._refs)
         self._memory = Memory(layout, self._objects, self._history, disk)
         self._holder: int | None = None
+        self._swept = False
         self._captured: tuple[Capture, Found, Rules] | None = None
 
     @classmethod
@@ -85,6 +86,9 @@ class Store:
         with file_lock(self.layout.lock, timeout_s=timeout_s):
             self._holder = threading.get_ident()
             try:
+                if not self._swept:
+                    leftovers.sweep(self.layout, self._disk)
+                    self._swept = True
                 yield
             finally:
                 self._holder = None

@@ -385,3 +385,21 @@ def test_a_repository_made_half_is_not_there(tmp_path: Path) -> None:
         if not died:
             break
     assert 20 < step < 1000
+
+
+def test_what_a_killed_process_left_is_swept_an_hour_later(project: Project) -> None:
+    objects = Path(project.layout.repo, "objects")
+    old = [
+        objects / "tmp_obj_1",
+        objects / "pack/tmp_pack_1",
+        objects / "pack/tmp_idx_1",
+        Path(project.layout.dir, "stat.cache.tmp-1"),
+    ]
+    new = objects / "tmp_obj_2"
+    for path in [*old, new]:
+        path.write_bytes(b"x")
+    for path in old:
+        os.utime(path, (time.time() - 3700,) * 2)
+    project.reopen()
+    project.save()
+    assert [path.exists() for path in [*old, new]] == [False] * 4 + [True]

@@ -1,0 +1,43 @@
+"""Owns what killed processes leave behind in `.chrono`: temporary files that no process works on any more.
+
+Journals and stages of a restore are not leftovers: they are how it goes on.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+
+from chrono.layout import ProjectLayout
+from chrono.store.disk import Disk
+
+OLD_S = 3600
+"""Older than any object is under way (specs: savepoints section 6)."""
+
+
+def sweep(layout: ProjectLayout, disk: Disk) -> int:
+    """Removes temporary files of at least an hour's age, under the store lock; returns how many."""
+    repo = os.fsencode(layout.repo)
+    swept = 0
+    for folder, prefixes in (
+        (os.path.join(repo, b"objects"), (b"tmp_obj_",)),
+        (os.path.join(repo, b"objects", b"pack"), (b"tmp_pack_", b"tmp_idx_")),
+        (os.fsencode(layout.dir), (b"stat.cache.tmp-",)),
+    ):
+        with os.scandir(folder) as entries:
+            names = [entry.name for entry in entries if entry.name.startswith(prefixes)]
+        for name in names:
+            swept += _remove_old(os.path.join(folder, name), disk)
+    return swept
+
+
+def _remove_old(path: bytes, disk: Disk) -> int:
+    try:
+        found = os.lstat(path)
+        if stat.S_ISDIR(found.st_mode) or time.time() - found.st_mtime < OLD_S:
+            return 0
+        disk.unlink(path)
+    except OSError:
+        return 0
+    return 1
