@@ -1,6 +1,6 @@
 """Owns the JSON that verbs print with --json: plain values out of the values of other rooms.
 
-The shapes are documented in docs/reference; a member may be added, never renamed. Text for people is elsewhere.
+The shapes are documented in docs/reference/json.md; a member may be added, never renamed. Text for people is elsewhere.
 """
 
 from __future__ import annotations
