@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from chrono.errors import PluginError
 from chrono.plugins import Found, PluginGroup
-from chrono.rulepack.compile import RulePackError, compile_pack
+from chrono.rulepack.compile import Pack, RulePackError, compile_pack
 from chrono.scan.rule import PackStamp, Rule, Ruleset, ruleset_of
 
 GROUP = PluginGroup("chrono.rule_packs", 1)
@@ -38,13 +38,17 @@ _REINSTALL = "reinstall chrono-toolkit; until then every enforced command is blo
 
 
 class PackSource(NamedTuple):
-    """One pack as found: `path` of its `pack.yaml`, the bytes and their SHA-256 hex, the distribution it came with."""
+    """One pack as found: `path` of its `pack.yaml`, the bytes and their SHA-256 hex, the distribution it came with.
+
+    `stamp` is (mtime in ns, size, inode) of the file that was opened, taken before it was read.
+    """
 
     name: str
     path: str
     data: bytes
     sha256: str
     distribution: str
+    stamp: tuple[int, int, int] = (-1, -1, -1)
 
     @property
     def cases_path(self) -> str:
@@ -80,12 +84,14 @@ def _source(entry: Found) -> PackSource:
     path = _locate(entry)
     try:
         with open(path, "rb") as file:
+            found = os.fstat(file.fileno())
             data = file.read(MAX_PACK_BYTES + 1)
     except OSError as error:
         raise _broken(entry, f"{path} cannot be read: {error.strerror}") from None
     if len(data) > MAX_PACK_BYTES:
         raise _broken(entry, f"{path} is larger than {MAX_PACK_BYTES} bytes")
-    return PackSource(entry.name, path, data, hashlib.sha256(data).hexdigest(), entry.distribution)
+    stamp = (found.st_mtime_ns, found.st_size, found.st_ino)
+    return PackSource(entry.name, path, data, hashlib.sha256(data).hexdigest(), entry.distribution, stamp)
 
 
 def _locate(entry: Found) -> str:
@@ -125,13 +131,7 @@ def compile_packs(sources: tuple[PackSource, ...]) -> Ruleset:
     rules: list[Rule] = []
     owner: dict[str, str] = {}
     for source in sources:
-        try:
-            pack = compile_pack(source.data.decode("utf-8"), source.path, pack=source.name)
-        except UnicodeDecodeError:
-            raise PluginError(f"rule pack '{source.name}' of {source.distribution} is not UTF-8 text") from None
-        except RulePackError as error:
-            message = f"rule pack '{source.name}' of {source.distribution} is broken: {error.message}"
-            raise RulePackError(message, error.hint, line=error.line) from None
+        pack = _compiled(source)
         for rule in pack.rules:
             if rule.id in owner:
                 raise PluginError(f"rule {rule.id!r} stands in pack '{owner[rule.id]}' and in pack '{source.name}'")
@@ -139,6 +139,27 @@ def compile_packs(sources: tuple[PackSource, ...]) -> Ruleset:
         rules.extend(pack.rules)
     stamps = tuple(PackStamp(source.name, source.sha256, source.distribution) for source in sources)
     return ruleset_of(tuple(rules), stamps, digest_of(sources))
+
+
+_MEMO: dict[tuple[str, str], Pack] = {}
+"""Packs compiled by this process: the resident service meets the same bytes again and again."""
+
+
+def _compiled(source: PackSource) -> Pack:
+    known = _MEMO.get((source.path, source.sha256))
+    if known is not None and known.name == source.name:
+        return known
+    try:
+        pack = compile_pack(source.data.decode("utf-8"), source.path, pack=source.name)
+    except UnicodeDecodeError:
+        raise PluginError(f"rule pack '{source.name}' of {source.distribution} is not UTF-8 text") from None
+    except RulePackError as error:
+        message = f"rule pack '{source.name}' of {source.distribution} is broken: {error.message}"
+        raise RulePackError(message, error.hint, line=error.line) from None
+    if len(_MEMO) >= 64:
+        _MEMO.clear()
+    _MEMO[(source.path, source.sha256)] = pack
+    return pack
 
 
 def digest_of(sources: tuple[PackSource, ...]) -> str:

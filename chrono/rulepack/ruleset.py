@@ -9,6 +9,7 @@ import marshal
 import os
 import stat
 import sys
+from typing import NamedTuple
 
 from chrono.layout import HomeLayout
 from chrono.scan.rule import PackStamp, Rule, Ruleset
@@ -31,26 +32,33 @@ def ruleset(home: HomeLayout) -> Ruleset:
     """
     path = os.path.join(home.cache, _cache_name())
     key = _read_key(home)
-    if key is not None:
-        cached = _read(path, key)
-        if cached is not None:
-            return cached
-    return _rebuild(home, path, key)
+    cached = _read(path, key) if key is not None else None
+    if cached is not None and all(_stamp(stamp[0]) == stamp for stamp in cached.stamps):
+        return cached.ruleset
+    return _rebuild(home, path, key, cached.ruleset if cached is not None else None)
 
 
-def _rebuild(home: HomeLayout, path: str, key: bytes | None) -> Ruleset:
-    from chrono.rulepack.discover import compile_packs, discover
+class _Cached(NamedTuple):
+    """A cache file whose MAC is right; whether it is stale is told by its stamps."""
+
+    stamps: tuple[Stamp, ...]
+    ruleset: Ruleset
+
+
+def _rebuild(home: HomeLayout, path: str, key: bytes | None, cached: Ruleset | None) -> Ruleset:
+    from chrono.rulepack.discover import compile_packs, digest_of, discover
 
     # Stamped before reading: a pack that changes meanwhile is seen at the next call.
-    folders = [folder for folder in sys.path if os.path.isdir(folder or ".")]
-    before = {folder: _stamp(folder) for folder in folders}
+    folders = tuple(_stamp(folder) for folder in dict.fromkeys(sys.path))
     sources = discover()
-    files = {source.path: _stamp(source.path) for source in sources}
-    built = compile_packs(sources)
+    files = tuple((source.path, *source.stamp) for source in sources)
+    # An installation elsewhere on the search path changes stamps, not packs: then nothing is compiled anew.
+    same = cached is not None and cached.digest == digest_of(sources)
+    built = cached if same and cached is not None else compile_packs(sources)
     if key is None:
         key = _make_key(home)
     if key is not None:
-        _write(path, key, (*before.values(), *files.values()), built)
+        _write(path, key, (*folders, *files), built)
     return built
 
 
@@ -59,7 +67,10 @@ def _cache_name() -> str:
 
     from chrono import __version__
 
-    parts = (str(FORMAT), sys.version, __version__, os.getcwd() if "" in sys.path else "", *sys.path)
+    # The compiler is part of the name: in an editable install it changes without a new version.
+    compiler = str(_stamp(os.path.join(os.path.dirname(__file__), "compile.py")))
+    here = os.getcwd() if "" in sys.path else ""
+    parts = (str(FORMAT), sys.version, __version__, compiler, here, *sys.path)
     digest = blake2s("\0".join(parts).encode("utf-8", "surrogateescape"), digest_size=12).hexdigest()
     return f"rules-{digest}.bin"
 
@@ -67,8 +78,8 @@ def _cache_name() -> str:
 # --- the file
 
 
-def _read(path: str, key: bytes) -> Ruleset | None:
-    """The cached ruleset, None where it is missing, foreign, damaged or stale."""
+def _read(path: str, key: bytes) -> _Cached | None:
+    """What the cache file holds, None where it is missing, foreign or damaged."""
     data = _read_own(path, MAX_CACHE_BYTES)
     if data is None or len(data) <= MAC_BYTES:
         return None
@@ -79,10 +90,8 @@ def _read(path: str, key: bytes) -> Ruleset | None:
         stamps, rules, tables, packs, digest = marshal.loads(body)  # noqa: S302 - behind the MAC just checked
     except (ValueError, EOFError, TypeError):
         return None
-    if any(_stamp(stamp[0]) != stamp for stamp in stamps):
-        return None
     by_program, by_prefix, by_touch, everywhere = tables
-    return Ruleset(
+    built = Ruleset(
         tuple(map(Rule._make, rules)),
         by_program,
         by_prefix,
@@ -91,6 +100,7 @@ def _read(path: str, key: bytes) -> Ruleset | None:
         tuple(map(PackStamp._make, packs)),
         digest,
     )
+    return _Cached(stamps, built)
 
 
 def _write(path: str, key: bytes, stamps: tuple[Stamp, ...], built: Ruleset) -> None:

@@ -86,6 +86,28 @@ def test_a_changed_folder_on_the_search_path_is_noticed(
     assert len(counted) == 2
 
 
+def test_packs_that_stayed_the_same_are_not_compiled_anew(
+    home: HomeLayout, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "site"
+    folder.mkdir()
+    monkeypatch.syspath_prepend(str(folder))
+    wanted = ruleset(home)
+    (folder / "something_else").mkdir()
+    monkeypatch.setattr(discovering, "compile_packs", None)
+    assert ruleset(home) == wanted
+
+
+def test_a_pack_that_is_edited_is_compiled_anew(
+    home: HomeLayout, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _installed(tmp_path / "site", "extra", "extra_rules.inner", PACK)
+    monkeypatch.syspath_prepend(str(tmp_path / "site"))
+    ruleset(home)
+    (tmp_path / "site/extra_rules/inner/pack.yaml").write_text(PACK.replace("score: 50", "score: 60"))
+    assert [rule.score for rule in ruleset(home).rules if rule.id == "extra.one"] == [60]
+
+
 def test_a_home_that_cannot_be_written_costs_time_not_rules(tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("")
