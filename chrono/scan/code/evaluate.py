@@ -21,6 +21,7 @@ from chrono.scan.code.values import (
     Partial,
     Ref,
     Table,
+    Text,
     Thing,
     Wild,
     alternatives,
@@ -115,6 +116,9 @@ class Evaluator:
         """The elements that a loop is run for: known ones, as many as the budget allows, then what the rest is like."""
         if isinstance(iterable, Thing | Ref | Closure):
             iterable = self.library.method(self, iterable, "__iter__", Arguments((), {}))
+        if self.library.language == "perl" and isinstance(iterable, str | Text):
+            # A scalar in the place of a list is a list of one.
+            iterable = Items([iterable])
         values, more = elements(iterable)
         most = _UNROLL[min(self.loops, len(_UNROLL) - 1)]
         if self.steps > MAX_STEPS // 4:
@@ -489,6 +493,8 @@ class Evaluator:
                 holder = scope.find(target.name)
             if target.name[:1] == "%" and isinstance(value, Items):
                 value = table_of(value)
+            elif target.name[:1] == "@" and value is not ANY and not isinstance(value, Items | Either):
+                value = Items([value])
             (holder or scope).variables[target.name] = value
         elif type(target) is tree.Attribute:
             owner = self.value(target.owner, scope)
