@@ -12,7 +12,7 @@ from typing import NamedTuple
 from chrono.scan.code import tree
 from chrono.scan.code.effects import TooMuch
 
-MAX_TOKENS = 250_000
+MAX_TOKENS = 120_000
 UNREAD = tree.Name("\0unread")
 
 

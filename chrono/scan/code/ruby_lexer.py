@@ -93,6 +93,11 @@ class Lexer:
 
     def _newline(self, end: int) -> None:
         self.at = end
+        if not self.waiting:
+            # Blank lines go at once, so that looking ahead for a dot stays cheap.
+            while self.source.startswith("\n", self.at):
+                self.at += 1
+                self.line += 1
         last = self.found[-1] if self.found else None
         goes_on = last is not None and last.kind == "op" and last.value not in (")", "]", "}", "?", "!", "|")
         if not goes_on and not self._dot_follows() and (last is None or last.kind != "line"):

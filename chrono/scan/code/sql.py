@@ -144,8 +144,7 @@ def _quoted(text: str, at: int, tokens: list[_Token], escapes: bool = False) -> 
         if stop < 0:
             stop = len(text)
             break
-        backslashes = len(text[at:stop]) - len(text[at:stop].rstrip("\\"))
-        if escapes and backslashes % 2:
+        if escapes and _is_escaped(text, at, stop):
             stop += 1
         elif text.startswith(closer * 2, stop) and opener != "[":
             stop += 2
@@ -154,6 +153,14 @@ def _quoted(text: str, at: int, tokens: list[_Token], escapes: bool = False) -> 
     kind = "literal" if opener == "'" else "quoted"
     tokens.append(_Token(kind, "" if kind == "literal" else text[at + 1 : stop].lower(), at, min(stop + 1, len(text))))
     return min(stop + 1, len(text))
+
+
+def _is_escaped(text: str, start: int, at: int) -> bool:
+    """True if an odd number of backslashes stands in front of `at`."""
+    place = at
+    while place > start and text[place - 1] == "\\":
+        place -= 1
+    return (at - place) % 2 == 1
 
 
 def _dollar_quote(text: str, at: int) -> int:

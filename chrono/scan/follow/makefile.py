@@ -12,6 +12,7 @@ from typing import NamedTuple
 MAX_EXPANSIONS = 20_000
 MAX_TEXT = 200_000
 MAX_INCLUDES = 16
+MAX_APPENDED = 20_000_000
 
 Reader = Callable[[str], str | None]
 
@@ -58,6 +59,7 @@ class Makefile:
         self.default: str | None = None
         self.one_shell = False
         self._expansions = 0
+        self._appended = 0
         self._includes = 0
         self._targets: dict[str, list[Rule]] = {}
 
@@ -111,6 +113,9 @@ class Makefile:
             return
         if op == "+=":
             old = table.get(name) or self.variables.get(name) or Variable(self.environ(name) or "", True)
+            self._appended += len(old.value)
+            if self._appended > MAX_APPENDED:
+                raise TooMuch("its variables grow without end")
             added = value if old.recursive else self.expand(value, {})
             table[name] = Variable(f"{old.value} {added}".strip()[:MAX_TEXT], old.recursive)
         elif op in (":=", "::=", ":::="):
@@ -184,9 +189,7 @@ class Makefile:
             return " ".join(_substitute(pattern, replacement, word) for word in words)
         if len(inside) == 2 and inside[1] in "DF" and inside[0] in "@<^*?+%":
             words = self._value(inside[0], local, depth).split()
-            return " ".join(
-                (os.path.dirname(w) or ".") if inside[1] == "D" else os.path.basename(w) for w in words
-            )
+            return " ".join((os.path.dirname(w) or ".") if inside[1] == "D" else os.path.basename(w) for w in words)
         return self._value(inside.strip(), local, depth)
 
     def _call(self, name: str, rest: str, local: dict[str, str], depth: int) -> str:
@@ -245,9 +248,8 @@ class _Reading:
                 if self._active():
                     self.recipe.append(line[len(prefix) :])
                 continue
-            while line.endswith("\\") and not line.endswith("\\\\") and at < len(lines):
-                line = line[:-1].rstrip() + " " + lines[at].lstrip()
-                at += 1
+            if line.endswith("\\"):
+                line, at = _continued(line, lines, at)
             stripped = _without_comment(line).strip()
             if not stripped or self._condition(stripped):
                 continue
@@ -332,9 +334,7 @@ class _Reading:
         kind, place, op = _separator(stripped)
         if kind == "assign":
             self._finish_rule()
-            makefile.set(
-                makefile.expand(stripped[:place].strip(), {}), op, stripped[place + len(op) :].strip()
-            )
+            makefile.set(makefile.expand(stripped[:place].strip(), {}), op, stripped[place + len(op) :].strip())
         elif kind == "rule":
             self._finish_rule()
             self._rule(stripped, place, number)
@@ -385,9 +385,7 @@ def _text_function(name: str, values: list[str], folder: str) -> str:
         return " ".join(_substitute(first.strip(), second.strip(), word) for word in third.split())
     if name in ("filter", "filter-out"):
         patterns = first.split()
-        kept = [
-            w for w in second.split() if any(_stem(p, w) is not None for p in patterns) == (name == "filter")
-        ]
+        kept = [w for w in second.split() if any(_stem(p, w) is not None for p in patterns) == (name == "filter")]
         return " ".join(kept)
     if name == "findstring":
         return first if first in second else ""
@@ -396,9 +394,7 @@ def _text_function(name: str, values: list[str], folder: str) -> str:
             return ""
         low = int(first.strip()[:9])
         words = second.split() if name == "word" else third.split()
-        return (
-            " ".join(words[low - 1 : low if name == "word" else int(second.strip()[:9])]) if low > 0 else ""
-        )
+        return " ".join(words[low - 1 : low if name == "word" else int(second.strip()[:9])]) if low > 0 else ""
     if name in ("addsuffix", "addprefix"):
         fix = first
         return " ".join(word + fix if name == "addsuffix" else fix + word for word in second.split())
@@ -427,6 +423,16 @@ def _text_function(name: str, values: list[str], folder: str) -> str:
         "wildcard": lambda: " ".join(words),
     }
     return whole[name]() if name in whole else ""
+
+
+def _continued(line: str, lines: list[str], at: int) -> tuple[str, int]:
+    """A line with those that its backslash adds, and the place behind them."""
+    parts = [line]
+    while parts[-1].endswith("\\") and not parts[-1].endswith("\\\\") and at < len(lines):
+        parts[-1] = parts[-1][:-1].rstrip()
+        parts.append(lines[at].lstrip())
+        at += 1
+    return " ".join(parts), at
 
 
 def _closing(text: str, at: int) -> int:

@@ -13,9 +13,7 @@ PROJECT = "/home/dev/proj"
 
 
 def world() -> FakeWorld:
-    return FakeWorld(
-        {f"{PROJECT}/targets.txt": "/home/dev\n/etc\n", f"{HOME}/Documents/a.txt": "x"}, cwd=PROJECT
-    )
+    return FakeWorld({f"{PROJECT}/targets.txt": "/home/dev\n/etc\n", f"{HOME}/Documents/a.txt": "x"}, cwd=PROJECT)
 
 
 def argvs(language: str, source: str, args: tuple[Word, ...] = ()) -> list[tuple[Word, ...]]:

@@ -90,9 +90,7 @@ def test_a_text_that_is_too_long_says_so() -> None:
     assert statements("SELECT a, " * 40_000)[-1].kind == "limit"
 
 
-@pytest.mark.parametrize(
-    "words", [("FLUSHALL",), ("flushdb", "async"), ("EVAL", "redis.call('FLUSHALL')", "0")]
-)
+@pytest.mark.parametrize("words", [("FLUSHALL",), ("flushdb", "async"), ("EVAL", "redis.call('FLUSHALL')", "0")])
 def test_a_redis_command_that_empties_a_database_is_told(words: tuple[str, ...]) -> None:
     assert [effect.kind for effect in redis_effects(words)] == ["truncate"]
 

@@ -74,9 +74,7 @@ SCRIPTS: list[tuple[str, Files, str, str, tuple[Word, ...]]] = [
 
 
 @pytest.mark.parametrize(("line", "files", "language", "link", "args"), SCRIPTS)
-def test_a_script_file_is_followed(
-    line: str, files: Files, language: str, link: str, args: tuple[Word, ...]
-) -> None:
+def test_a_script_file_is_followed(line: str, files: Files, language: str, link: str, args: tuple[Word, ...]) -> None:
     (found,) = follow(line, files)
     assert (found.language, found.via[-1], found.args) == (language, link, args)
     assert found.path is not None
@@ -357,9 +355,7 @@ MAKE: list[tuple[str, str, list[str]]] = [
 
 @pytest.mark.parametrize(("line", "makefile", "expected"), MAKE)
 def test_make_runs_the_recipes_of_what_is_asked_for(line: str, makefile: str, expected: list[str]) -> None:
-    assert [
-        a.text for a in follow(line, {"Makefile": makefile}) if a.via != ("Makefile:$(shell)",)
-    ] == expected
+    assert [a.text for a in follow(line, {"Makefile": makefile}) if a.via != ("Makefile:$(shell)",)] == expected
 
 
 def test_make_looks_where_it_is_told() -> None:
