@@ -41,7 +41,9 @@ class Effects:
     specs: scanner section 4.
     """
 
-    def __init__(self, world: World, *, name: str, cwd: Word, via: tuple[str, ...], span: tuple[int, int]) -> None:
+    def __init__(
+        self, world: World, *, name: str, cwd: Word, via: tuple[str, ...], span: tuple[int, int]
+    ) -> None:
         self.world = world
         self.name = name
         self.cwd = cwd
@@ -220,7 +222,9 @@ class Effects:
             else:
                 self.command("sql", known)
 
-    def _evaluate(self, text: str, args: tuple[Word, ...], *, dialect: str = "sh", cwd: object = None) -> None:
+    def _evaluate(
+        self, text: str, args: tuple[Word, ...], *, dialect: str = "sh", cwd: object = None
+    ) -> None:
         from chrono.scan.shell.evaluate import evaluate
 
         folder = self.cwd if cwd is None else word_of(cwd)
@@ -287,7 +291,9 @@ def _quoted(value: object) -> str:
         if piece is None:
             out.append(f"'{_HOLE}'")
         elif isinstance(piece, Wild):
-            out.append("".join(c if c in "*?[]-" or c.isalnum() or c in "._" else f"'{c}'" for c in piece.glob))
+            out.append(
+                "".join(c if c in "*?[]-" or c.isalnum() or c in "._" else f"'{c}'" for c in piece.glob)
+            )
         else:
             out.append("'" + piece.replace("'", "'\\''") + "'")
     return "".join(out)

@@ -156,7 +156,9 @@ class Evaluator:
             return holder.variables[node.name]
         for module in self.star_imports:
             return (
-                Ref(f"{module}.{node.name}") if self.library.name(self, node.name) is None else self._known(node.name)
+                Ref(f"{module}.{node.name}")
+                if self.library.name(self, node.name) is None
+                else self._known(node.name)
             )
         return self._known(node.name)
 
@@ -184,7 +186,11 @@ class Evaluator:
         answer = self.library.attribute(self, owner, name)
         if answer is not None:
             return answer
-        return Ref(f"{owner.name}.{name}" if owner.name else name) if isinstance(owner, Ref) else Bound(owner, name)
+        return (
+            Ref(f"{owner.name}.{name}" if owner.name else name)
+            if isinstance(owner, Ref)
+            else Bound(owner, name)
+        )
 
     def _bound(self, member: Closure, owner: Value) -> Closure:
         closure = Closure(member.node, member.scope, owner)
@@ -234,7 +240,9 @@ class Evaluator:
             self.effects.label = f".{function.name}"
             answer = self.library.method(self, function.owner, function.name, args)
         elif isinstance(function, Partial):
-            joined_args = Arguments((*function.args, *args.values), {**dict(function.named), **args.named}, args.more)
+            joined_args = Arguments(
+                (*function.args, *args.values), {**dict(function.named), **args.named}, args.more
+            )
             return self.invoke(function.function, joined_args, line)
         elif isinstance(function, Either):
             found: Value = None
@@ -372,7 +380,9 @@ class Evaluator:
 
     def _slice(self, node: tree.Slice, scope: Scope) -> Value:
         owner = self.value(node.owner, scope)
-        bounds = [None if part is None else self.value(part, scope) for part in (node.start, node.stop, node.step)]
+        bounds = [
+            None if part is None else self.value(part, scope) for part in (node.start, node.stop, node.step)
+        ]
         return slice_of(owner, *bounds)
 
     def _unary(self, node: tree.Unary, scope: Scope) -> Value:
@@ -476,7 +486,9 @@ class Evaluator:
         value = self.value(node.value, scope)
         if node.op == "||":
             held = self.value(node.target, scope)
-            value = held if truth(held) else value if truth(held) is False or held is ANY else joined(held, value)
+            value = (
+                held if truth(held) else value if truth(held) is False or held is ANY else joined(held, value)
+            )
         elif node.op != "=":
             value = binary(node.op, self.value(node.target, scope), value)
         self.bind(node.target, value, scope, declares=node.declares)
@@ -507,7 +519,11 @@ class Evaluator:
             key = self.value(target.key, scope)
             if isinstance(owner, Table) and isinstance(key, str | int):
                 owner.entries[key] = value
-            elif isinstance(owner, Items) and isinstance(key, int) and -len(owner.values) <= key < len(owner.values):
+            elif (
+                isinstance(owner, Items)
+                and isinstance(key, int)
+                and -len(owner.values) <= key < len(owner.values)
+            ):
                 owner.values[key] = value
             elif isinstance(owner, Items):
                 owner.more = value if owner.more is None else joined(owner.more, value)
@@ -521,12 +537,19 @@ class Evaluator:
                 found = self.attribute(value, key) if isinstance(key, str) else ANY
                 self.bind(part, found, scope, declares)
         elif type(target) is tree.Assign:
-            self.bind(target.target, self.value(target.value, scope) if value is None else value, scope, declares)
+            self.bind(
+                target.target, self.value(target.value, scope) if value is None else value, scope, declares
+            )
 
     def _indexed(self, node: tree.Node, scope: Scope) -> Value:
         """The list or table that an element is assigned to; a variable that is not set becomes one."""
         owner = self.value(node, scope)
-        if owner is ANY and type(node) is tree.Name and node.name[:1] in ("%", "@") and scope.find(node.name) is None:
+        if (
+            owner is ANY
+            and type(node) is tree.Name
+            and node.name[:1] in ("%", "@")
+            and scope.find(node.name) is None
+        ):
             owner = Table() if node.name[0] == "%" else Items()
             scope.variables[node.name] = owner
         return owner

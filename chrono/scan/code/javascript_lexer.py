@@ -36,7 +36,7 @@ def _matcher() -> Any:
 
         ops = "|".join(re.escape(op) for op in sorted(_OPERATORS, key=len, reverse=True))
         _pattern = re.compile(
-            r"(?P<space>[ \t\r\f\v\u00a0\ufeff]+)|(?P<newline>\n)|(?P<comment>//[^\n]*|/\*.*?(?:\*/|\Z)|<!--[^\n]*)"
+            r"(?P<space>[ \t\r\f\v\u00a0\ufeff]+)|(?P<newline>\n+)|(?P<comment>//[^\n]*|/\*.*?(?:\*/|\Z)|<!--[^\n]*)"
             r"|(?P<name>#?(?:[A-Za-z_$\u0080-\U0010ffff]|\\u[\da-fA-F]{4}|\\u\{[\da-fA-F]+\})"
             r"(?:[\w$\u0080-\U0010ffff]|\\u[\da-fA-F]{4}|\\u\{[\da-fA-F]+\})*)"
             r"|(?P<number>0[xX][\da-fA-F_]+n?|0[bB][01_]+|0[oO][0-7_]+|(?:\d[\d_]*\.?[\d_]*|\.\d+)(?:[eE][+-]?\d+)?n?)"
@@ -131,7 +131,9 @@ class Lexer:
                 elif kind == "string":
                     closed = len(text) > 1 and text[-1] == text[0]
                     found.append(
-                        Token("string", unescaped(text[1:-1] if closed else text[1:]), self.line, None, spaced)
+                        Token(
+                            "string", unescaped(text[1:-1] if closed else text[1:]), self.line, None, spaced
+                        )
                     )
                     self.line += text.count("\n")
                 elif kind == "name":

@@ -10,7 +10,7 @@ from typing import Any
 from chrono.scan.code import tree
 from chrono.scan.code.curly import MAX_TOKENS, UNREAD, Reader, Token
 from chrono.scan.code.effects import TooMuch
-from chrono.scan.code.strings import delimited, escaped, heredoc, raw, variable_end
+from chrono.scan.code.strings import MAX_PARTS, delimited, escaped, heredoc, raw, variable_end
 
 _OPERATORS = (
     "<<<= ??= **= === !== <=> ... <<= >>= ?-> -> => :: ++ -- ** == != <> <= >= && || ?? << >> += -= "
@@ -107,6 +107,8 @@ def interpolated(text: str, line: int) -> tuple[tree.Node, ...]:
     parts: list[tree.Node] = []
     start = at = 0
     while at < len(text):
+        if len(parts) > MAX_PARTS:
+            return (*parts, tree.Name("\0unread"))
         letter = text[at]
         if letter == "\\":
             at += 2
@@ -147,7 +149,9 @@ class PhpReader(Reader):
         "===": 8, "!==": 8, "<=>": 8, "<": 9, ">": 9, "<=": 9, ">=": 9, "<<": 10, ">>": 10, ".": 11, "+": 12, "-": 12,
         "*": 13, "/": 13, "%": 13, "instanceof": 14, "**": 15,
     }  # fmt: skip
-    assignments = frozenset(("=", "+=", "-=", "*=", "/=", ".=", "%=", "**=", "??=", "&=", "|=", "^=", "<<=", ">>="))
+    assignments = frozenset(
+        ("=", "+=", "-=", "*=", "/=", ".=", "%=", "**=", "??=", "&=", "|=", "^=", "<<=", ">>=")
+    )
     text_join = "."
 
     # --- operands -----------------------------------------------------------------------------------------------------

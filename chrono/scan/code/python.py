@@ -15,7 +15,7 @@ from chrono.scan.world import World
 
 # Larger sources are read only if they hold a word that every call with an effect needs: compiling costs 3 us a byte.
 _SMALL = 60_000
-_LARGEST = 600_000
+_LARGEST = 300_000
 _TELLING = (
     "rmtree", "remove", "unlink", "rmdir", "system", "popen", "subprocess", "exec", "spawn", "eval", "__import__",
     "getattr", "importlib", "shutil", "pathlib", "b64decode", "socket", "write", "open", "truncate", "chmod", "sql",
@@ -51,7 +51,9 @@ def commands_of_python(
         # Python would not run it either, but the python that is meant may be another one (2, or newer than ours).
         if telling:
             where = f"{name}:{error.lineno or 0}"
-            effects.refusals.append(Refusal("unparsed", f"{where} is not Python as this version reads it", span))
+            effects.refusals.append(
+                Refusal("unparsed", f"{where} is not Python as this version reads it", span)
+            )
     except TooMuch as reached:
         effects.refusals.append(Refusal("limit", f"{name}: {reached}", span))
     except (RecursionError, MemoryError):

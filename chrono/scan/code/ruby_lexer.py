@@ -11,7 +11,7 @@ from typing import Any
 from chrono.scan.code import tree
 from chrono.scan.code.curly import MAX_TOKENS, Token
 from chrono.scan.code.effects import TooMuch
-from chrono.scan.code.strings import delimited, escaped, heredoc, raw
+from chrono.scan.code.strings import MAX_PARTS, delimited, escaped, heredoc, raw
 
 _OPERATORS = (
     "**= <=> === ... <<= >>= &&= ||= &. -> => ** == != >= <= && || << >> += -= *= /= %= |= &= ^= .. :: =~ !~ "
@@ -95,9 +95,12 @@ class Lexer:
         self.at = end
         if not self.waiting:
             # Blank lines go at once, so that looking ahead for a dot stays cheap.
-            while self.source.startswith("\n", self.at):
-                self.at += 1
-                self.line += 1
+            place = end
+            while self.source[place : place + 1] in (" ", "\t", "\r", "\n"):
+                place += 1
+            start = self.source.rfind("\n", end, place) + 1
+            self.line += self.source.count("\n", end, start)
+            self.at = max(end, start)
         last = self.found[-1] if self.found else None
         goes_on = last is not None and last.kind == "op" and last.value not in (")", "]", "}", "?", "!", "|")
         if not goes_on and not self._dot_follows() and (last is None or last.kind != "line"):
@@ -126,7 +129,9 @@ class Lexer:
             self.line += self.source.count("\n", self.at, stop)
             self.at = stop
 
-    def _add(self, kind: str, value: str, end: int, spaced: bool, parts: tuple[tree.Node, ...] | None = None) -> None:
+    def _add(
+        self, kind: str, value: str, end: int, spaced: bool, parts: tuple[tree.Node, ...] | None = None
+    ) -> None:
         self.found.append(Token(kind, value, self.line, parts, spaced))
         self.line += self.source.count("\n", self.at, end)
         self.at = end
@@ -137,16 +142,25 @@ class Lexer:
             if text == "'":
                 self._add("string", "", end, spaced, (tree.Const(raw(inside)),))
             else:
-                label = text == '"' and self.source.startswith(":", end) and not self.source.startswith("::", end)
+                label = (
+                    text == '"' and self.source.startswith(":", end) and not self.source.startswith("::", end)
+                )
                 kind = "shell" if text == "`" else "label" if label and self._key_expected() else "string"
-                self._add(kind, inside, end + (kind == "label"), spaced, interpolated(inside, self.line, self.read))
+                self._add(
+                    kind, inside, end + (kind == "label"), spaced, interpolated(inside, self.line, self.read)
+                )
         elif kind == "label" and not self._key_expected() and self.questions:
             # `a ? b : c` without a space.
             self._add("name", text[:-1], end - 1, spaced)
         elif kind == "label":
             self._add("label", text[:-1], end, spaced)
         elif kind == "symbol":
-            if self.found and self.found[-1].kind in ("name", "number", "string") and not spaced and self.questions:
+            if (
+                self.found
+                and self.found[-1].kind in ("name", "number", "string")
+                and not spaced
+                and self.questions
+            ):
                 self._add("op", ":", self.at + 1, spaced)
             else:
                 self._add("symbol", text[1:].strip("\"'"), end, spaced)
@@ -156,13 +170,18 @@ class Lexer:
                 stop += 1
             self._add("regex", inside, stop, spaced)
         elif (
-            kind == "op" and text[0] == "%" and self._operand_expected(spaced, self.at + 1) and self._percent(spaced)
+            kind == "op"
+            and text[0] == "%"
+            and self._operand_expected(spaced, self.at + 1)
+            and self._percent(spaced)
         ) or (kind == "op" and text == "<<" and self._heredoc(end, spaced)):
             return
         elif kind == "other":
             self.at = end
         else:
-            self.questions += (kind == "op" and text == "?") - (kind == "op" and text == ":" and self.questions > 0)
+            self.questions += (kind == "op" and text == "?") - (
+                kind == "op" and text == ":" and self.questions > 0
+            )
             self._add(kind, text, end, spaced)
 
     def _key_expected(self) -> bool:
@@ -239,6 +258,8 @@ def interpolated(text: str, line: int, read: Expression) -> tuple[tree.Node, ...
     parts: list[tree.Node] = []
     start = at = 0
     while at < len(text):
+        if len(parts) > MAX_PARTS:
+            return (*parts, tree.Name("\0unread"))
         if text[at] == "\\":
             at += 2
         elif text.startswith("#{", at):

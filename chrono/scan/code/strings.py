@@ -5,6 +5,9 @@ Which quotes a language has is left to its reader.
 
 from __future__ import annotations
 
+MAX_PARTS = 2_000
+"""A string with more expressions inside is unknown from there on."""
+
 CLOSERS = {"(": ")", "[": "]", "{": "}", "<": ">"}
 _ESCAPES = {
     "n": "\n",
@@ -73,7 +76,8 @@ def escaped(text: str) -> str:
             end = text.find("}", at) if braced else at
             if not braced:
                 while (
-                    end < min(len(text), at + (2 if following == "x" else 4)) and text[end] in "0123456789abcdefABCDEF"
+                    end < min(len(text), at + (2 if following == "x" else 4))
+                    and text[end] in "0123456789abcdefABCDEF"
                 ):
                     end += 1
             digits = text[at + braced : end]
@@ -102,7 +106,9 @@ def variable_end(text: str, at: int, *, arrows: bool, methods: bool) -> int:
     if place < len(text) and text[place] == "{":
         _, place = delimited(text, place)
     else:
-        while place < len(text) and (text[place].isalnum() or text[place] == "_" or text.startswith("::", place)):
+        while place < len(text) and (
+            text[place].isalnum() or text[place] == "_" or text.startswith("::", place)
+        ):
             place += 2 if text.startswith("::", place) else 1
     while place < len(text):
         if text[place] in "[{" and (text[place] == "[" or arrows):
@@ -139,7 +145,9 @@ def heredoc(source: str, at: int, tag: str, indented: bool) -> tuple[str, int]:
         line = source[place:stop]
         place = min(stop + 1, len(source))
         found = line.strip() if indented else line.rstrip("\r")
-        if found == tag or (indented and found.startswith(tag) and not found[len(tag) : len(tag) + 1].isalnum()):
+        if found == tag or (
+            indented and found.startswith(tag) and not found[len(tag) : len(tag) + 1].isalnum()
+        ):
             # PHP lets code follow the end mark on its line.
             rest = line[line.index(tag) + len(tag) :]
             place = min(stop + 1, len(source)) if not rest.strip() else stop - len(rest)
