@@ -35,11 +35,15 @@ def set_text(m: Machine, name: str, index: Word | None, text: str, state: State,
             set_text(m, target, index, text, state, append=append)
             return
     if "i" in marks:
-        text = arithmetic_text(m, text, state)
+        before = state.get(name)[0] if append and index is None else None
+        text = arithmetic_text(m, f"{before or 0}+({text})" if isinstance(before, str) else text, state)
+        append = append and not isinstance(before, str)
     elif "u" in marks:
         text = text.upper()
     elif "l" in marks:
         text = text.lower()
+    if "a" in state.options:
+        state.export(name)
     if index is not None:
         _set_element(m, name, index, text, state, append=append)
         return

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-from chrono.scan.shell.syntax import Part, Text, Word
+from chrono.scan.shell.syntax import Param, Part, Text, Word
 from chrono.scan.shell.values import MANY_FIELDS
 
 MAX_WORDS = 1000
@@ -55,6 +55,11 @@ def _word(units: list[Unit], origin: Word) -> Word:
     run: list[str] = []
     for unit in units:
         if isinstance(unit, str):
+            last = parts[-1] if parts and not run else None
+            if isinstance(last, Param) and last.bare and (unit == "_" or (unit.isascii() and unit.isalnum())):
+                # Braces are expanded before names are read: `$x{1,2}` is `$x1 $x2`.
+                parts[-1] = last._replace(name=last.name + unit)
+                continue
             run.append(unit)
             continue
         if run:

@@ -81,7 +81,8 @@ def _run(m: Machine, state: State, text: str, span: tuple[int, int] | None, whol
         for path, content in m.files.items()
         if content is not None and "\0" not in content and not path.startswith("/dev/")
     )
-    return Evaluation(tuple(dict.fromkeys(m.commands)), tuple(m.refusals), tuple(dict.fromkeys(m.writes)), files)
+    commands = tuple(dict.fromkeys(m.commands)) if len(m.commands) > 1 else tuple(m.commands)
+    return Evaluation(commands, tuple(m.refusals), tuple(dict.fromkeys(m.writes)), files)
 
 
 def _union(runs: list[Evaluation]) -> Evaluation:

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import re
+
 from chrono.scan.command import Glob
 from chrono.scan.shell import globs
 from chrono.scan.shell.calculate import arithmetic_text
@@ -23,10 +25,11 @@ from chrono.scan.shell.syntax import (
     Text,
     Word,
 )
-from chrono.scan.shell.values import MANY_FIELDS, collapse
+from chrono.scan.shell.values import MANY_FIELDS, MAX_VALUE_CHARS, collapse
 
 _MAGIC = frozenset("*?[")
 DEFAULT_IFS = " \t\n"
+_ASSIGNED = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=~")
 
 
 def fields(m: Machine, word: Word, state: State) -> list[str]:
@@ -101,6 +104,8 @@ class _Fields:
         """Ends the open field, if there is one."""
         if self.have:
             joined = self.cur[0] if len(self.cur) == 1 else "".join(self.cur)
+            if len(joined) > MAX_VALUE_CHARS:
+                joined = "\0"
             if "\0" in joined:
                 joined = collapse(joined)
                 if self.wild and joined == "\0":
@@ -158,6 +163,10 @@ class _Fields:
         """Unquoted text: a tilde in front, patterns; inside `${x:-…}` it also splits."""
         if value[0] == "~" and not self.cur and not self.out:
             value = self._tilde(value, last=last)
+        elif "~" in value and not self.cur and self.m.dialect == "bash" and _ASSIGNED.match(value):
+            # bash expands a tilde behind `=` in any word that looks like an assignment.
+            head, _, rest = value.partition("=")
+            value = f"{head}={self._tilde(rest, last=last)}"
         if "\0" in value and self.splits:
             self.split(value)
             return

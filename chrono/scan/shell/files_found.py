@@ -19,36 +19,57 @@ class Found(NamedTuple):
     least: int = 0
     most: int | None = None
     name: str = ""
+    other: bool = False
 
 
 def find_starts(argv: Argv, state: State) -> list[Inner]:
     """The commands after -exec, -execdir, -ok and -okdir, once for each start and depth that tells them apart."""
-    at = 1
-    while at < len(argv) and (argv[at] in _LEADING or argv[at].startswith(("-D", "-O"))):
-        at += 2 if argv[at] == "-D" else 1
-    starts: list[str] = []
-    while at < len(argv) and not argv[at].startswith(("-", "(", "!", ",")):
-        starts.append(argv[at])
-        at += 1
+    starts, at = _starts(argv)
     out: list[Inner] = []
     found = _depths(argv)
     while at < len(argv):
         word = argv[at]
         at += 1
-        if word in ("-name", "-iname", "-path", "-wholename") and at < len(argv):
-            found = _named(found, word, argv[at])
-            at += 1
-        elif word in ("-o", "-or", ","):
-            found = found._replace(name="")
-        elif word == "-type" and at < len(argv):
-            # A start that is a plain file is rare; what a test for files finds lies below.
-            found = found._replace(least=max(found.least, 1)) if argv[at] == "f" else found
-            at += 1
-        elif word in _EXECS:
+        if word in _EXECS:
             command, at, many = _command(argv, at)
             if command:
-                out += _runs(word, command, starts or ["."], found, many, state)
+                out += _runs(word, command, starts, found, many, state)
+        else:
+            found, at = _test(found, argv, word, at)
     return out[:24]
+
+
+def find_names(argv: Argv) -> list[str]:
+    """The names that `find argv` prints: unknown runs stand for what is not told by its tests."""
+    starts, at = _starts(argv)
+    found = _depths(argv)
+    while at < len(argv):
+        found, at = _test(found, argv, argv[at], at + 1)
+    return [name for start in starts for name in _names(start, found)]
+
+
+def _starts(argv: Argv) -> tuple[list[str], int]:
+    """(where it starts, place of the first test)."""
+    at = 1
+    while at < len(argv) and (argv[at] in _LEADING or argv[at].startswith(("-D", "-O"))):
+        at += 2 if argv[at] == "-D" else 1
+    first = at
+    while at < len(argv) and not argv[at].startswith(("-", "(", "!", ",")):
+        at += 1
+    return list(argv[first:at]) or ["."], at
+
+
+def _test(found: Found, argv: Argv, word: str, at: int) -> tuple[Found, int]:
+    """One test; answers the place behind it."""
+    if word in ("-name", "-iname") and at < len(argv):
+        return _named(found, word, argv[at]), at + 1
+    if word in ("-o", "-or", ",", "!", "-not"):
+        return found._replace(name="", other=True), at
+    if word == "-type" and at < len(argv):
+        # A start that is a plain file is rare; what a test for files finds lies below.
+        least = max(found.least, 1) if argv[at] == "f" else found.least
+        return found._replace(least=least), at + 1
+    return found, at
 
 
 def _depths(argv: Argv) -> Found:
@@ -62,12 +83,12 @@ def _depths(argv: Argv) -> Found:
 
 
 def _named(found: Found, test: str, pattern: str) -> Found:
-    """The known end of the names that a pattern lets through."""
-    if test in ("-path", "-wholename"):
-        return found
+    """The known pieces of the names that a pattern lets through; with `-o` or `!` around nothing is known."""
+    if found.other or found.name:
+        return found._replace(name="\0", other=True)
     pieces = pattern.replace("?", "*").split("*")
-    name = "\0".join(pieces) if "[" not in pattern and "\\" not in pattern and test == "-name" else "\0"
-    return found._replace(name=name)
+    literal = test == "-name" and "[" not in pattern and "\\" not in pattern
+    return found._replace(name="\0".join(pieces) if literal else "\0")
 
 
 def _command(argv: Argv, at: int) -> tuple[Argv, int, bool]:

@@ -15,7 +15,7 @@ MAX_CODE_CHARS = 64 * 1024
 MAX_TEXT_CHARS = 1_000_000
 MAX_WORK = 30_000
 
-_BLANK = re.compile(r"(?:[ \t]|\\\n)*(?:#[^\n]*)?")
+_BLANK = re.compile(r"[ \t]*(?:\\\n[ \t]*)*(?:#[^\n]*)?")
 _LINE = re.compile(r"[^\n]*\n?")
 _TABS = re.compile(r"^\t+", re.MULTILINE)
 

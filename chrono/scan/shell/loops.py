@@ -8,7 +8,7 @@ from chrono.scan.shell import expand
 from chrono.scan.shell.arithmetic import Failed
 from chrono.scan.shell.calculate import arithmetic
 from chrono.scan.shell.machine import LoopFrame, Machine
-from chrono.scan.shell.state import UNKNOWN_STATUS, State, fork, merge, settle
+from chrono.scan.shell.state import State, fork, merge, settle
 from chrono.scan.shell.syntax import Body, For, ForArith, While, Word
 from chrono.scan.shell.values import MANY_FIELDS, join_text
 
@@ -75,10 +75,13 @@ def _repeat(m: Machine, state: State, body: Body, condition: Condition, step: St
     allowed = m.allow_rounds(MAX_UNROLL)
     sure = unsure = 0
     widened = False
+    status = 0
     while current is not None:
         before = current.copy()
         again, done = condition(current)
         if done is not None:
+            # The status is that of the last command of the body.
+            done.status = status
             left = merge(left, done)
         if again is None:
             break
@@ -86,6 +89,7 @@ def _repeat(m: Machine, state: State, body: Body, condition: Condition, step: St
         current = _round(m, frame, body, again)
         if current is None:
             break
+        status = current.status
         if step is not None:
             step(current)
         sure, unsure = (sure + 1, unsure) if certain else (sure, unsure + 1)
@@ -108,7 +112,6 @@ def _finish(state: State, left: State | None) -> None:
         state.dead = True
         return
     state.become(left)
-    state.status = 0 if state.status >= 0 else UNKNOWN_STATUS
 
 
 def run_for(m: Machine, node: For, state: State) -> None:

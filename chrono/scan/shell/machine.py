@@ -14,7 +14,7 @@ from chrono.scan.shell.ansi import from_bytes
 from chrono.scan.shell.choices import Choices
 from chrono.scan.shell.lexer import Budget, LimitReached
 from chrono.scan.shell.parser import Parsed
-from chrono.scan.shell.state import Argv, State, Value, settle
+from chrono.scan.shell.state import NONZERO_STATUS, Argv, State, Value, settle
 from chrono.scan.shell.syntax import Assign, Body, Node, Process, Subst
 from chrono.scan.shell.values import clean, resolve, to_word
 from chrono.scan.world import Read, World
@@ -95,6 +95,10 @@ class Frame(NamedTuple):
     processes: list[tuple[str, Process, State]]
     choices: Choices | None
     outside: bool
+
+
+class Aborted(Exception):
+    """An expansion failed (`${name:?}` of a name that is not set), so the command around it does not run."""
 
 
 class Machine:
@@ -228,18 +232,25 @@ class Machine:
 
     def each(self, run: Callable[[State], None], state: State) -> None:
         """Runs once for each combination of the alternatives that come up."""
-        saved, self.choices = self.choices, None
-        run(state)
+        frame = self.save()
+        self.choices = None
+        self._attempt(run, state)
         # Read anew: running sets it.
         choices: Choices | None = self.choices
         if choices is not None:
             settle(state)
             while choices.advance():
                 other = choices.snapshot.copy()
-                run(other)
+                self._attempt(run, other)
                 settle(other)
                 state.join(other)
-        self.choices = saved
+        self.restore(frame)
+
+    def _attempt(self, run: Callable[[State], None], state: State) -> None:
+        try:
+            run(state)
+        except Aborted:
+            state.status = NONZERO_STATUS
 
     # What is remembered about words.
 

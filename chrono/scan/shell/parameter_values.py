@@ -8,8 +8,8 @@ from chrono.scan.shell import globs
 from chrono.scan.shell.ansi import decode_ansi
 from chrono.scan.shell.arithmetic import Failed
 from chrono.scan.shell.calculate import arithmetic, with_element
-from chrono.scan.shell.machine import Machine
-from chrono.scan.shell.state import NONZERO_STATUS, Array, State, Value
+from chrono.scan.shell.machine import Aborted, Machine
+from chrono.scan.shell.state import Array, State, Value
 from chrono.scan.shell.syntax import Param, Word
 from chrono.scan.shell.values import MANY_FIELDS
 
@@ -316,8 +316,7 @@ def _default(m: Machine, part: Param, value: str | ListValue | None, state: Stat
         return text
     if op[-1] == "?":
         helpers.text(part.arg)
-        state.status = NONZERO_STATUS
-        return "\0"
+        raise Aborted
     return WordValue(part.arg)
 
 

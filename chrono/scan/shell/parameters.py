@@ -26,6 +26,7 @@ class Readers(NamedTuple):
 
     double: Callable[[Reader], Quoted]
     special: Callable[[Reader, list[Part], str], None]
+    quoted: Callable[[Reader, str], Part]
     body: Callable[[Reader, frozenset[str], str], Subst]
 
 
@@ -162,6 +163,8 @@ def _argument(r: Reader, readers: Readers, stops: str, *, quoted: bool) -> Word:
         elif quoted and char == "\0":
             r.pos += 1
             parts.append(Text("\0", True))
+        elif quoted and char in "$`":
+            parts.append(readers.quoted(r, char))
         else:
             readers.special(r, parts, char)
     return Word(tuple(parts), *(r.fixed or (start, r.pos)))

@@ -59,8 +59,10 @@ _ASSIGN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?=\[|\+?=)")
 _IN = re.compile(rf"in{_EDGE}")
 _ESAC = re.compile(rf"esac{_EDGE}")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_QUICK_WORD = re.compile(r"[ \t]*([^ \t\n|&;()<>\"'`$\\\0*?\[{~#][^ \t\n|&;()<>\"'`$\\\0*?\[{~]*)(?=[ \t\n|&;)]|\Z)")
 _TIME_OPTION = re.compile(rf"(?:-p|--){_EDGE}")
 _DECLARES = frozenset(("declare", "typeset", "local", "export", "readonly"))
+_PREFIXES = frozenset(("builtin", "command"))
 _CASE_ENDS = frozenset((";;", ";&", ";;&", ";|"))
 _FUNCTION_STOP = re.compile(r"[^ \t\n;&|()<>\"'`$\\\0]+")
 
@@ -209,7 +211,7 @@ def _pipeline(r: Reader) -> Node:
 
 
 def _command(r: Reader) -> Node:
-    r.budget.spend(1)
+    r.budget.spend(3)
     start = r.pos
     char = r.peek()
     if char == "(":
@@ -489,50 +491,83 @@ _COMPOUND: dict[str, Callable[[Reader], Node]] = {
 _NOT_DASH = frozenset(("select", "function", "coproc", "[["))
 
 
+class _Parts:
+    """A simple command as it is read. `declares`: assignments among its arguments are such; `last`: where it ends."""
+
+    __slots__ = ("assigns", "declares", "last", "redirs", "words")
+
+    def __init__(self, start: int) -> None:
+        self.assigns: list[Assign] = []
+        self.words: list[Word] = []
+        self.redirs: list[Redir] = []
+        self.declares = False
+        self.last = start
+
+    def add_word(self, r: Reader, word: Word) -> None:
+        words = self.words
+        if not words:
+            self.declares = word.plain in _DECLARES or word.plain in _PREFIXES
+        elif self.declares and len(words) == 1 and words[0].plain in _PREFIXES:
+            self.declares = word.plain in _DECLARES
+        self.last = r.pos
+        _add(r, words, word)
+
+
 def _simple(r: Reader) -> Node:
     start = r.pos
-    last = start
-    assigns: list[Assign] = []
-    words: list[Word] = []
-    redirs: list[Redir] = []
-    declares = False
-    text = r.text
-    while True:
-        skip_blanks(r)
-        char = text[r.pos] if r.pos < r.end else "\n"
-        if char in "<>&" or char.isdigit() or char == "{":
-            redir = _redirect(r)
-            if redir is not None:
-                redirs.append(redir)
-                last = r.pos
-                continue
-        if char in "\n;&|)":
-            break
-        if char == "(":
-            if len(words) == 1 and not assigns and not redirs:
-                return _short_function(r, words[0])
-            raise r.unparsed("unexpected (")
-        if not words or declares:
-            assign = _assignment(r)
-            if assign is not None:
-                if words:
-                    words.append(Word((Declared(assign),), assign.value.start, assign.value.end))
-                else:
-                    assigns.append(assign)
-                last = r.pos
-                continue
-        word = read_word(r)
-        if word is None:
-            break
-        if not words:
-            declares = word.plain in _DECLARES or word.plain in ("builtin", "command")
-        elif len(words) == 1 and declares and words[0].plain in ("builtin", "command"):
-            declares = word.plain in _DECLARES
-        _add(r, words, word)
-        last = r.pos
-    if not words and not assigns and not redirs:
-        raise r.unparsed(f"unexpected {text[r.pos : r.pos + 1] or 'end'}".replace("\n", "end of line"))
-    return Simple(tuple(assigns), tuple(words), tuple(redirs), *(r.fixed or (start, last)))
+    parts = _Parts(start)
+    while _quick_word(r, parts) or _part(r, parts):
+        pass
+    words = parts.words
+    if r.peek() == "(":
+        if len(words) == 1 and not parts.assigns and not parts.redirs:
+            return _short_function(r, words[0])
+        raise r.unparsed("unexpected (")
+    if not words and not parts.assigns and not parts.redirs:
+        raise r.unparsed(f"unexpected {r.peek() or 'end'}".replace("\n", "end of line"))
+    return Simple(tuple(parts.assigns), tuple(words), tuple(parts.redirs), *(r.fixed or (start, parts.last)))
+
+
+def _quick_word(r: Reader, parts: _Parts) -> bool:
+    """Takes a word without anything special in it, which most are."""
+    match = _QUICK_WORD.match(r.text, r.pos, r.end)
+    if match is None:
+        return False
+    text = match.group(1)
+    if "=" in text and (not parts.words or parts.declares):
+        return False
+    r.budget.work += 1
+    r.pos = match.end()
+    parts.add_word(r, Word((Text(text, False),), *(r.fixed or match.span(1)), text))
+    return True
+
+
+def _part(r: Reader, parts: _Parts) -> bool:
+    """Takes a word, an assignment or a redirection; False where the command ends."""
+    skip_blanks(r)
+    char = r.text[r.pos] if r.pos < r.end else "\n"
+    if char in "<>&" or char.isdigit() or char == "{":
+        redir = _redirect(r)
+        if redir is not None:
+            parts.redirs.append(redir)
+            parts.last = r.pos
+            return True
+    if char in "\n;&|)(":
+        return False
+    if not parts.words or parts.declares:
+        assign = _assignment(r)
+        if assign is not None:
+            if parts.words:
+                parts.words.append(Word((Declared(assign),), assign.value.start, assign.value.end))
+            else:
+                parts.assigns.append(assign)
+            parts.last = r.pos
+            return True
+    word = read_word(r)
+    if word is None:
+        return False
+    parts.add_word(r, word)
+    return True
 
 
 def _assignment(r: Reader) -> Assign | None:

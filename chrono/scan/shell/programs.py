@@ -9,10 +9,11 @@ import re
 from collections.abc import Callable, Sequence
 
 from chrono.scan.shell import filters
+from chrono.scan.shell.files_found import find_names
 from chrono.scan.shell.machine import Machine
 from chrono.scan.shell.printing import echo, printf
 from chrono.scan.shell.state import State
-from chrono.scan.shell.values import MANY_FIELDS
+from chrono.scan.shell.values import MANY_FIELDS, NUL_BYTE, resolve
 
 MAX_CHARS = 1_000_000
 Args = list[str]
@@ -164,15 +165,11 @@ def _mktemp(m: Machine, args: Args, state: State) -> str:
 
 
 def _find(m: Machine, args: Args, state: State) -> str:
-    """One line a start: what lies below it."""
-    starts: list[str] = []
-    for arg in args:
-        if arg.startswith(("-", "(", "!")):
-            break
-        starts.append(arg)
-    if any("print0" in arg or arg.startswith(("-printf", "-exec", "-ok", "-delete")) for arg in args):
+    """One line for each start and what lies below it."""
+    if any(arg.startswith(("-printf", "-exec", "-ok", "-delete", "-fprint", "-ls")) for arg in args):
         return "\0"
-    return "".join(f"{start.rstrip('/')}/\0\n" for start in starts or ["."])
+    end = NUL_BYTE if "-print0" in args else "\n"
+    return "".join(name + end for name in find_names(("find", *args)) if name != MANY_FIELDS)
 
 
 def _nothing(m: Machine, args: Args, state: State) -> str:
@@ -181,8 +178,6 @@ def _nothing(m: Machine, args: Args, state: State) -> str:
 
 def _realpath(m: Machine, args: Args, state: State) -> str:
     """Lexically, as far as the words tell; links are left to whoever judges the path."""
-    from chrono.scan.shell.values import resolve
-
     out = []
     for arg in args:
         if arg.startswith("-"):

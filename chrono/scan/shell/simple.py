@@ -19,7 +19,6 @@ from chrono.scan.shell.values import NUL_BYTE
 def run_simple(m: Machine, node: Simple, state: State) -> None:
     """One simple command under the choices made so far."""
     m.step()
-    frame = m.save()
     m.here = (node.start, node.end)
     m.unset, m.processes, m.sources = [], [], []
     m.outside = False
@@ -39,9 +38,6 @@ def run_simple(m: Machine, node: Simple, state: State) -> None:
         _with_assigns(m, node, tuple(argv), state, streams)
     if m.processes:
         _run_processes(m, argv, state)
-    choices = m.choices
-    m.restore(frame)
-    m.choices = choices
 
 
 def _only_assigns(m: Machine, node: Simple, state: State, streams: Streams) -> None:
@@ -118,7 +114,6 @@ def _alias(m: Machine, node: Simple, argv: list[str], state: State, streams: Str
 
 def run_redirected(m: Machine, node: Redirected, state: State) -> None:
     """A compound command with redirections of its own."""
-    frame = m.save()
     m.here = (node.start, node.end)
     m.processes = []
     streams = expand_redirects(m, node.redirs, state)
@@ -126,9 +121,6 @@ def run_redirected(m: Machine, node: Redirected, state: State) -> None:
     with_streams(m, streams, state, lambda: m.node(node.node, state))
     if m.processes:
         _run_processes(m, [], state)
-    choices = m.choices
-    m.restore(frame)
-    m.choices = choices
 
 
 def with_streams(m: Machine, streams: Streams, state: State, run: Callable[[], None]) -> None:

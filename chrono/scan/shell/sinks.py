@@ -24,7 +24,6 @@ _TEXT_OPTIONS: dict[str, tuple[str, ...]] = {
     "nodemon": ("--exec", "-x"),
     "npx": ("-c", "--call"),
     "chokidar": ("-c", "--command"),
-    "capsh": ("-c",),
     "tcpdump": ("-z",),
     "wget": ("--use-askpass",),
     "zip": ("-TT", "--unzip-command"),
@@ -279,7 +278,7 @@ def _at(argv: Argv, state: State) -> list[Inner]:
     return [Inner(text=state.stdin, label="at", stdin="")] if state.stdin and not listing else []
 
 
-_CRON_LINE = re.compile(r"^\s*(?:@\w+|(?:[\d*/,A-Za-z-]+\s+){4}[\d*/,A-Za-z-]+)\s+(\S.*)$", re.MULTILINE)
+_CRON_LINE = re.compile(r"^[\s\0]*(?:@\w+|(?:[\d*/,A-Za-z-]+\s+){4}[\d*/,A-Za-z-]+)\s+(\S.*)$", re.MULTILINE)
 
 
 def _crontab(argv: Argv, state: State) -> list[Inner]:

@@ -5,7 +5,7 @@ The way to it is left to `interpret`; which programs start which is told by `she
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
 
 from chrono.scan.command import Glob
 from chrono.scan.shell import effects, sinks, wrappers
@@ -16,7 +16,7 @@ from chrono.scan.shell.machine import Inner, Machine
 from chrono.scan.shell.programs import output_of
 from chrono.scan.shell.shells import SHELLS, ShellCall, dialects_of, read_call
 from chrono.scan.shell.state import UNKNOWN_STATUS, Argv, State, settle
-from chrono.scan.shell.values import base_name
+from chrono.scan.shell.values import MANY_FIELDS, base_name
 
 MAX_CHAIN = 30
 
@@ -49,25 +49,33 @@ def run_program(m: Machine, argv: Argv, state: State, functions: bool, builtins:
         m.ports.call(m, name, argv, state)
         return
     if builtins and _builtin(m, name, state):
-        with_sources(m, name, state, lambda: m.emit(argv, state, builtin=True))
+        _emit(m, argv, state, builtin=True)
         BUILTINS[name](m, argv, state)
         return
     if isinstance(name, Glob):
         matched = matching_files(name, state.cwds[0], m.world)
         if matched:
             argv = (*matched, *argv[1:])
-    with_sources(m, base_name(argv[0]), state, lambda: m.emit(argv, state))
+    _emit(m, argv, state)
     _start(m, argv, state)
+    if name == MANY_FIELDS and len(argv) > 1 and argv[1][:1] not in ("\0", "-", ""):
+        # The unknown words in front may be none, or a wrapper.
+        run_program(m, argv[1:], state, False, False)
 
 
-def with_sources(m: Machine, name: str, state: State, run: Callable[[], None]) -> None:
-    """For a program that runs code: what its words were made of counts as what feeds it."""
-    if not m.sources or name not in _RUNNERS:
-        run()
+def _emit(m: Machine, argv: Argv, state: State, *, builtin: bool = False) -> None:
+    """Reports a command. For one that runs code, what its words or its script were made of counts as feeding it."""
+    name = base_name(argv[0])
+    sources: list[Argv] = list(m.sources) if name in _RUNNERS else []
+    if m.file_sources and (name in _RUNNERS or "/" in argv[0]):
+        for word in argv:
+            sources += m.file_sources.get(m.key_of(word, state) or "", ())
+    if not sources:
+        m.emit(argv, state, builtin=builtin)
         return
     feeds = state.feeds
-    state.feeds = tuple(dict.fromkeys((*feeds, *m.sources)))
-    run()
+    state.feeds = tuple(dict.fromkeys((*feeds, *sources)))
+    m.emit(argv, state, builtin=builtin)
     state.feeds = feeds
 
 
@@ -143,13 +151,21 @@ def _text_of(m: Machine, call: ShellCall, state: State) -> tuple[str | None, boo
     if call.text is not None:
         return call.text, False
     if call.stdin:
-        return state.stdin, True
+        return lines_apart(state.stdin), True
     key = m.key_of(call.file or "", state)
     if key is None:
         return None, False
     if key in m.file_sources:
         m.note_sources(m.file_sources[key])
     return m.files.get(key), False
+
+
+_GLUED = re.compile("(^|\n)\0(?=[^\0\n ])")
+
+
+def lines_apart(text: str | None) -> str | None:
+    """What programs write ends with their lines: unknown output is not glued to what the next one writes."""
+    return text if text is None or "\0" not in text else _GLUED.sub("\\1\0\n", text)
 
 
 def _run_child(

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from chrono.scan.shell.syntax import Node
-from chrono.scan.shell.values import MANY_FIELDS, MAX_ALTERNATIVES, join_fields, join_text, union
+from chrono.scan.shell.values import MANY_FIELDS, MAX_ALTERNATIVES, MAX_VALUE_CHARS, join_fields, join_text, union
 
 UNKNOWN_STATUS = -1
 NONZERO_STATUS = -2
@@ -151,7 +151,7 @@ class State:
     def write(self, text: str) -> None:
         """Adds to the captured output."""
         if self.outs is not None and text:
-            self.outs = tuple(out + text for out in self.outs)
+            self.outs = tuple(out + text if len(out) + len(text) <= MAX_VALUE_CHARS else "\0" for out in self.outs)
 
     def join(self, other: State) -> None:
         """This state becomes one that stands for both."""

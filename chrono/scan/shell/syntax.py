@@ -29,6 +29,7 @@ class Param(NamedTuple):
     - `op`: "" or one of `:- - := = :? ? :+ + # ## % %% / // /# /% ^ ^^ , ,, : @`, "len" for `${#name}`, "names" for
       `${!prefix*}`, "bad" for a form that no dialect here knows (`arg` then holds what stands inside).
     - `arg`, `arg2`: the words after the operator (pattern and replacement, offset and length).
+    - `bare`: written without braces, so that a brace expansion behind it can lengthen the name.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Param(NamedTuple):
     op: str = ""
     arg: Word | None = None
     arg2: Word | None = None
+    bare: bool = False
 
 
 class Subst(NamedTuple):

@@ -34,6 +34,8 @@ def collapse(text: str) -> str:
 
 def to_word(field: str) -> Word:
     """A field as it leaves the room."""
+    if NUL_BYTE in field:
+        return to_word(field.replace(NUL_BYTE, "\ufffd"))
     if "\0" not in field:
         return field
     if field == MANY_FIELDS:

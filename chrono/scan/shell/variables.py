@@ -278,11 +278,15 @@ def mapfile(m: Machine, argv: Argv, state: State) -> None:
     while at < len(argv) and argv[at].startswith("-") and len(argv[at]) > 1:
         word = argv[at]
         at += 1
-        strip = strip or "t" in word[1:]
-        if word[-1] in "dnOsuCc":
-            if word[-1] == "d":
-                delimiter = argv[at][:1] if at < len(argv) and argv[at] else NUL_BYTE
-            at += 1
+        for place, letter in enumerate(word[1:], 2):
+            strip = strip or letter == "t"
+            if letter in "dnOsuCc":
+                value = word[place:]
+                if not value:
+                    value = argv[at] if at < len(argv) else ""
+                    at += 1
+                delimiter = (value[:1] or NUL_BYTE) if letter == "d" else delimiter
+                break
     name = argv[at] if at < len(argv) else "MAPFILE"
     state.status = 0
     if state.stdin is None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from chrono.scan.shell.ansi import decode_ansi
+from chrono.scan.shell.braces import expand_braces, may_expand
 from chrono.scan.shell.lexer import Reader, skip_newlines
 from chrono.scan.shell.parameters import PAREN, Readers, read_braced, read_subscript
 from chrono.scan.shell.syntax import Arith, ArrayValue, Param, Part, Process, Quoted, Subst, Text, Word
@@ -169,7 +170,7 @@ def read_dollar(r: Reader, *, quoted: bool) -> Part:
     match = _NAME.match(text, r.pos, r.end)
     if match is not None:
         r.pos = match.end()
-        return Param(_continued_name(r, match.group()))
+        return Param(_continued_name(r, match.group()), bare=True)
     if char == "{":
         r.budget.enter()
         part = read_braced(r, READERS, quoted=quoted)
@@ -320,6 +321,7 @@ def _backquote(r: Reader, *, quoted: bool) -> Subst:
     start = r.pos
     position = start + 1
     out: list[str] = []
+    r.budget.spend(4)
     escapable = '$`\\"' if quoted else "$`\\"
     while True:
         match = _BACKQUOTE_RUN.match(r.text, position, r.end)
@@ -405,7 +407,11 @@ def read_array(r: Reader) -> ArrayValue:
             if subscript is None:
                 raise r.unparsed("an array is not closed")
             value = r.word((), r.pos, "")
-        items.append((subscript, append, value))
+        if subscript is None and value.plain is None and may_expand(value) and r.dialect != "dash":
+            items += [(None, False, word) for word in expand_braces(value)]
+            r.budget.spend(1)
+        else:
+            items.append((subscript, append, value))
     r.budget.leave()
     return ArrayValue(tuple(items))
 
@@ -422,4 +428,12 @@ def _array_subscript(r: Reader) -> tuple[Word | None, bool]:
     return None, False
 
 
-READERS = Readers(read_double, read_special, _read_body_until)
+def _quoted_expansion(r: Reader, char: str) -> Part:
+    """An expansion in the word of a `${…}` between double quotes, where bash reads `$'…'` too."""
+    if r.ahead("$'") and r.dialect != "dash":
+        r.pos += 1
+        return _ansi(r)
+    return read_dollar(r, quoted=True) if char == "$" else _backquote(r, quoted=True)
+
+
+READERS = Readers(read_double, read_special, _quoted_expansion, _read_body_until)

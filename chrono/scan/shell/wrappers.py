@@ -6,6 +6,7 @@ the wrapper itself has been reported before.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -82,7 +83,6 @@ PLAIN: dict[str, Options] = {
     "systemd-inhibit": Options("", _long("--what --who --why --mode")),
     "unshare": Options("RwSG", _long("--root --wd --setuid --setgid --propagation --map-user --map-group")),
     "nsenter": Options("tSGrw", _long("--target --setuid --setgid"), remote=True),
-    "bwrap": Options("", _long("--chdir --uid --gid --hostname --proc --dev --tmpfs --dir --unsetenv")),
     "chroot": Options("", _long("--userspec --groups"), skip=1, remote=True),
     "aws-vault": Options("", skip=2),
     "dotenv": Options("ef"),
@@ -457,7 +457,7 @@ def _tmux(argv: Argv, state: State) -> list[Inner]:
     """Commands of tmux that take a shell command, and keys sent with Enter behind them."""
     rest, _ = operands(argv, Options("cfLST"))
     verb = rest[0] if rest else ""
-    options = Options("cdeFlnstxyPp")
+    options = Options("ceFflnpstxy")
     if verb in ("new-session", "new", "new-window", "neww", "split-window", "splitw", "respawn-pane", "run-shell",
                 "run", "popup", "display-popup", "if-shell"):  # fmt: skip
         words, _ = operands(rest, options)
@@ -534,8 +534,36 @@ def _exec_file(argv: Argv, state: State) -> list[Inner]:
     return _as_list(argv[argv.index("--args") + 1 :], argv[0].rpartition("/")[2], [])
 
 
-def _unshare_cwd(argv: Argv, state: State) -> list[Inner]:
-    return _plain("unshare", argv, PLAIN["unshare"], state)
+_BWRAP_TWO = _long("--bind --bind-try --dev-bind --dev-bind-try --ro-bind --ro-bind-try --symlink --setenv --file")
+_BWRAP_ONE = _long(
+    "--chdir --uid --gid --hostname --proc --dev --tmpfs --dir --unsetenv --mqueue --seccomp --sync-fd --info-fd "
+    "--args --perms --size --lock-file --remount-ro --exec-label --file-label --cap-add --cap-drop --argv0 --userns"
+)
+
+
+def _bwrap(argv: Argv, state: State) -> list[Inner]:
+    at = 1
+    while at < len(argv) and argv[at].startswith("--"):
+        at += 3 if argv[at] in _BWRAP_TWO else 2 if argv[at] in _BWRAP_ONE else 1
+        if argv[at - 1] == "--":
+            break
+    return _as_list(argv[at:], "bwrap", [])
+
+
+def _capsh(argv: Argv, state: State) -> list[Inner]:
+    """`capsh -- args` starts bash with the arguments."""
+    return _as_list(("bash", *argv[argv.index("--") + 1 :]), "capsh", []) if "--" in argv else []
+
+
+def _fd(argv: Argv, state: State) -> list[Inner]:
+    """`fd … -x cmd`: each name found in its place, or behind."""
+    for at, word in enumerate(argv):
+        if word in ("-x", "--exec", "-X", "--exec-batch") and at + 1 < len(argv):
+            rest = argv[at + 1 :]
+            command = rest[: rest.index(";")] if ";" in rest else rest
+            filled = tuple(re.sub(r"\{[./]*\}", "./\0", item) for item in command)
+            return _as_list(filled if filled != command else (*command, "./\0"), f"fd {word}", [])
+    return []
 
 
 def _start(argv: Argv, state: State) -> list[Inner]:
@@ -594,6 +622,10 @@ _SPECIAL: dict[str, Callable[[Argv, State], list[Inner]]] = {
     "hyperfine": _hyperfine,
     "entr": _entr,
     "arch": _arch,
+    "bwrap": _bwrap,
+    "capsh": _capsh,
+    "fd": _fd,
+    "fdfind": _fd,
     "ssh-agent": _agent,
     "gdb": _exec_file,
     "lldb": _exec_file,
