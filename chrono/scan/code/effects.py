@@ -41,9 +41,7 @@ class Effects:
     specs: scanner section 4.
     """
 
-    def __init__(
-        self, world: World, *, name: str, cwd: Word, via: tuple[str, ...], span: tuple[int, int]
-    ) -> None:
+    def __init__(self, world: World, *, name: str, cwd: Word, via: tuple[str, ...], span: tuple[int, int]) -> None:
         self.world = world
         self.name = name
         self.cwd = cwd
@@ -54,6 +52,8 @@ class Effects:
         self.peer: tuple[Word, Word] | None = None
         self.refusals: list[Refusal] = []
         self.files: dict[str, str] = {}
+        self.attempts = 0
+        self._evaluations = 0
         self._commands: dict[Command, None] = {}
         self._writes: list[tuple[Redirect, tuple[int, int]]] = []
 
@@ -74,6 +74,7 @@ class Effects:
         self._add(Command(argv, self._chain(), self.span, self.cwd, redirects, None, upstream))
 
     def _add(self, command: Command) -> None:
+        self.attempts += 1
         self._commands.setdefault(command)
         if len(self._commands) > MAX_COMMANDS:
             raise TooMuch(f"it does more than {MAX_COMMANDS} things")
@@ -93,7 +94,12 @@ class Effects:
                     self.command(*argv, *(word_of(value) for value in values))
 
     def remove(self, *targets: object) -> None:
-        self.on_paths("rm", "-f", targets=_spread(targets))
+        """Files are deleted. A sweep over a folder counts as recursive: loops that sweep mostly descend as well, and
+        what lies there when they run is not what lies there now."""
+        for target in _spread(targets):
+            for option in alternatives(target):
+                sweeps = Wild("*") in pieces_of(option)
+                self.on_paths("rm", "-rf" if sweeps else "-f", targets=[option])
 
     def remove_tree(self, *targets: object) -> None:
         self.on_paths("rm", "-rf", targets=_spread(targets))
@@ -135,6 +141,7 @@ class Effects:
         path = self.absolute(word_of(target))
         if path is None:
             return
+        self.attempts += 1
         if isinstance(text, str):
             self.files[path] = (self.files.get(path, "") + text)[:MAX_READ_BYTES]
         else:
@@ -222,11 +229,13 @@ class Effects:
             else:
                 self.command("sql", known)
 
-    def _evaluate(
-        self, text: str, args: tuple[Word, ...], *, dialect: str = "sh", cwd: object = None
-    ) -> None:
+    def _evaluate(self, text: str, args: tuple[Word, ...], *, dialect: str = "sh", cwd: object = None) -> None:
         from chrono.scan.shell.evaluate import evaluate
 
+        self.attempts += 1
+        self._evaluations += 1
+        if self._evaluations > MAX_COMMANDS:
+            raise TooMuch(f"it starts more than {MAX_COMMANDS} programs")
         folder = self.cwd if cwd is None else word_of(cwd)
         if isinstance(folder, str) and isinstance(self.cwd, str):
             folder = os.path.normpath(os.path.join(self.cwd, folder))
@@ -291,9 +300,7 @@ def _quoted(value: object) -> str:
         if piece is None:
             out.append(f"'{_HOLE}'")
         elif isinstance(piece, Wild):
-            out.append(
-                "".join(c if c in "*?[]-" or c.isalnum() or c in "._" else f"'{c}'" for c in piece.glob)
-            )
+            out.append("".join(c if c in "*?[]-" or c.isalnum() or c in "._" else f"'{c}'" for c in piece.glob))
         else:
             out.append("'" + piece.replace("'", "'\\''") + "'")
     return "".join(out)

@@ -36,6 +36,8 @@ from chrono.scan.code.values import (
 
 MAX_STEPS = 120_000
 MAX_CALL_DEPTH = 16
+EXACT_STEPS = 20_000
+"""From here on a call that had no effect is not run again with the same arguments: long programs end that way."""
 # Loops over constants run for so many elements, by how deep the loop lies in other loops.
 _UNROLL = (64, 16, 6, 3)
 
@@ -56,6 +58,7 @@ class Evaluator:
         self.endless = 0
         self.last: Value = None
         self.frames: list[Scope] = []
+        self._idle: dict[tuple[object, ...], tuple[Value, Closure, Arguments]] = {}
         self._registered: dict[int, tuple[Closure, Items]] = {}
         self._evaluate: dict[type, Callable[..., Value]] = {
             tree.Const: lambda node, scope: node.value,
@@ -156,9 +159,7 @@ class Evaluator:
             return holder.variables[node.name]
         for module in self.star_imports:
             return (
-                Ref(f"{module}.{node.name}")
-                if self.library.name(self, node.name) is None
-                else self._known(node.name)
+                Ref(f"{module}.{node.name}") if self.library.name(self, node.name) is None else self._known(node.name)
             )
         return self._known(node.name)
 
@@ -186,11 +187,7 @@ class Evaluator:
         answer = self.library.attribute(self, owner, name)
         if answer is not None:
             return answer
-        return (
-            Ref(f"{owner.name}.{name}" if owner.name else name)
-            if isinstance(owner, Ref)
-            else Bound(owner, name)
-        )
+        return Ref(f"{owner.name}.{name}" if owner.name else name) if isinstance(owner, Ref) else Bound(owner, name)
 
     def _bound(self, member: Closure, owner: Value) -> Closure:
         closure = Closure(member.node, member.scope, owner)
@@ -240,9 +237,7 @@ class Evaluator:
             self.effects.label = f".{function.name}"
             answer = self.library.method(self, function.owner, function.name, args)
         elif isinstance(function, Partial):
-            joined_args = Arguments(
-                (*function.args, *args.values), {**dict(function.named), **args.named}, args.more
-            )
+            joined_args = Arguments((*function.args, *args.values), {**dict(function.named), **args.named}, args.more)
             return self.invoke(function.function, joined_args, line)
         elif isinstance(function, Either):
             found: Value = None
@@ -276,6 +271,17 @@ class Evaluator:
         """Runs a function of the code itself and gives what it returns."""
         if closure.active >= 2 or self.depth >= MAX_CALL_DEPTH:
             return ANY
+        key = _call_key(closure, args) if self.steps > EXACT_STEPS else None
+        if key is not None and key in self._idle:
+            return self._idle[key][0]
+        attempts = self.effects.attempts
+        result = self._apply(closure, args)
+        if key is not None and attempts == self.effects.attempts and result is not NEVER:
+            # The values are kept, so that what stands for them in the key stays theirs.
+            self._idle[key] = (result, closure, args)
+        return result
+
+    def _apply(self, closure: Closure, args: Arguments) -> Value:
         if closure.body is None:
             closure.body = closure.node.body()
         scope = Scope(closure.scope)
@@ -380,9 +386,7 @@ class Evaluator:
 
     def _slice(self, node: tree.Slice, scope: Scope) -> Value:
         owner = self.value(node.owner, scope)
-        bounds = [
-            None if part is None else self.value(part, scope) for part in (node.start, node.stop, node.step)
-        ]
+        bounds = [None if part is None else self.value(part, scope) for part in (node.start, node.stop, node.step)]
         return slice_of(owner, *bounds)
 
     def _unary(self, node: tree.Unary, scope: Scope) -> Value:
@@ -486,9 +490,7 @@ class Evaluator:
         value = self.value(node.value, scope)
         if node.op == "||":
             held = self.value(node.target, scope)
-            value = (
-                held if truth(held) else value if truth(held) is False or held is ANY else joined(held, value)
-            )
+            value = held if truth(held) else value if truth(held) is False or held is ANY else joined(held, value)
         elif node.op != "=":
             value = binary(node.op, self.value(node.target, scope), value)
         self.bind(node.target, value, scope, declares=node.declares)
@@ -519,11 +521,7 @@ class Evaluator:
             key = self.value(target.key, scope)
             if isinstance(owner, Table) and isinstance(key, str | int):
                 owner.entries[key] = value
-            elif (
-                isinstance(owner, Items)
-                and isinstance(key, int)
-                and -len(owner.values) <= key < len(owner.values)
-            ):
+            elif isinstance(owner, Items) and isinstance(key, int) and -len(owner.values) <= key < len(owner.values):
                 owner.values[key] = value
             elif isinstance(owner, Items):
                 owner.more = value if owner.more is None else joined(owner.more, value)
@@ -537,19 +535,12 @@ class Evaluator:
                 found = self.attribute(value, key) if isinstance(key, str) else ANY
                 self.bind(part, found, scope, declares)
         elif type(target) is tree.Assign:
-            self.bind(
-                target.target, self.value(target.value, scope) if value is None else value, scope, declares
-            )
+            self.bind(target.target, self.value(target.value, scope) if value is None else value, scope, declares)
 
     def _indexed(self, node: tree.Node, scope: Scope) -> Value:
         """The list or table that an element is assigned to; a variable that is not set becomes one."""
         owner = self.value(node, scope)
-        if (
-            owner is ANY
-            and type(node) is tree.Name
-            and node.name[:1] in ("%", "@")
-            and scope.find(node.name) is None
-        ):
+        if owner is ANY and type(node) is tree.Name and node.name[:1] in ("%", "@") and scope.find(node.name) is None:
             owner = Table() if node.name[0] == "%" else Items()
             scope.variables[node.name] = owner
         return owner
@@ -622,6 +613,17 @@ def table_of(value: Items) -> Table:
         dict(zip((k if isinstance(k, str | int) else str(k) for k in keys), values, strict=False)),
         value.more is not None,
     )
+
+
+def _call_key(closure: Closure, args: Arguments) -> tuple[object, ...] | None:
+    """What tells one call from another; None where an argument may change between calls."""
+    parts: list[object] = [id(closure.node), id(closure.owner), id(closure.scope), args.more]
+    for name, value in (*enumerate(args.values), *args.named.items()):
+        if isinstance(value, Items | Table | Either | Text | Partial | Bound):
+            return None
+        known = isinstance(value, str | bytes | int | float | Ref) or value is None
+        parts.append((name, type(value), value if known else id(value)))
+    return tuple(parts)
 
 
 def _member(owner: Thing, name: str, depth: int = 0) -> Value:

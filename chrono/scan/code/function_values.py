@@ -105,11 +105,7 @@ def _substr(args: Arguments) -> object:
     start = max(len(text) + start, 0) if start < 0 else start
     if length is None:
         return text[start:]
-    return (
-        (text[start : start + length] if length >= 0 else text[start:length])
-        if isinstance(length, int)
-        else ANY
-    )
+    return (text[start : start + length] if length >= 0 else text[start:length]) if isinstance(length, int) else ANY
 
 
 def _pack(args: Arguments) -> object:
@@ -134,9 +130,7 @@ def _unpack(args: Arguments) -> object:
         import binascii
 
         try:
-            return b"".join(binascii.a2b_uu(line.encode()) for line in value.split("\n") if line).decode(
-                "latin-1"
-            )
+            return b"".join(binascii.a2b_uu(line.encode()) for line in value.split("\n") if line).decode("latin-1")
         except (ValueError, UnicodeError):
             return ANY
     return value if isinstance(template, str) and template[:1] in "aA" else ANY
@@ -166,11 +160,7 @@ def _hexadecimal(value: object) -> object:
 
 def _octal(value: object) -> object:
     try:
-        return (
-            int(value, 0 if value[:2].lower() in ("0x", "0b") else 8)
-            if isinstance(value, str) and value
-            else ANY
-        )
+        return int(value, 0 if value[:2].lower() in ("0x", "0b") else 8) if isinstance(value, str) and value else ANY
     except ValueError:
         return ANY
 
@@ -194,9 +184,7 @@ def _merge(args: Arguments) -> object:
 def _repeat(args: Arguments) -> object:
     text, count = args.at(0), args.at(1)
     return (
-        text * count
-        if isinstance(text, str) and isinstance(count, int) and 0 <= count * len(text) < 100_000
-        else ANY
+        text * count if isinstance(text, str) and isinstance(count, int) and 0 <= count * len(text) < 100_000 else ANY
     )
 
 

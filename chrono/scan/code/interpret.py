@@ -91,9 +91,7 @@ class Machine(Evaluator):
         return None
 
     def _names_wild(self, test: tree.Node, scope: Scope) -> bool:
-        return any(
-            has_wild(value) for name in names_in(test) for value in alternatives(scope.variables.get(name))
-        )
+        return any(has_wild(value) for name in names_in(test) for value in alternatives(scope.variables.get(name)))
 
     def _loop(self, node: tree.Loop, scope: Scope) -> str | None:
         if node.iterable is None:

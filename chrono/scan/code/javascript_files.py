@@ -33,9 +33,7 @@ def options_of(args: Arguments) -> Table | None:
 
 def set(args: Arguments, option: str) -> bool:
     options = options_of(args)
-    return (
-        options is not None and truth(options.entries.get(option)) is not False and option in options.entries
-    )
+    return options is not None and truth(options.entries.get(option)) is not False and option in options.entries
 
 
 def finish(run: Machine, args: Arguments, *results: Value) -> Value:
@@ -88,13 +86,9 @@ def file_call(run: Machine, name: str, args: Arguments) -> Value:
     elif name in ("chmod", "lchmod"):
         effects.change_mode(second, first)
     elif name in ("chown", "lchown"):
-        effects.command(
-            "chown", effects.word(str(second) if isinstance(second, int) else second), effects.word(first)
-        )
+        effects.command("chown", effects.word(str(second) if isinstance(second, int) else second), effects.word(first))
     elif name in ("symlink", "link"):
-        effects.command(
-            "ln", *(("-s",) if name == "symlink" else ()), effects.word(first), effects.word(second)
-        )
+        effects.command("ln", *(("-s",) if name == "symlink" else ()), effects.word(first), effects.word(second))
     else:
         return looked_at(run, name, args)
     return finish(run, args)
@@ -163,9 +157,7 @@ def deno_command(run: Machine, args: Arguments) -> Value:
     first = args.at(0)
     if isinstance(first, Table):
         command = first.entries.get("cmd", ANY)
-        run.effects.program(
-            command if isinstance(command, Items) else Items([command]), cwd=first.entries.get("cwd")
-        )
+        run.effects.program(command if isinstance(command, Items) else Items([command]), cwd=first.entries.get("cwd"))
         return Thing("process", argv=command)
     options = options_of(args)
     listed = options.entries.get("args") if options else None

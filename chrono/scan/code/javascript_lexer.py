@@ -131,9 +131,7 @@ class Lexer:
                 elif kind == "string":
                     closed = len(text) > 1 and text[-1] == text[0]
                     found.append(
-                        Token(
-                            "string", unescaped(text[1:-1] if closed else text[1:]), self.line, None, spaced
-                        )
+                        Token("string", unescaped(text[1:-1] if closed else text[1:]), self.line, None, spaced)
                     )
                     self.line += text.count("\n")
                 elif kind == "name":

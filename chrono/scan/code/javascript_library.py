@@ -249,9 +249,7 @@ def _tagged(run: Machine, args: Arguments) -> Value:
 def _bun_spawn(run: Machine, args: Arguments) -> Value:
     first = args.at(0)
     command = first.entries.get("cmd", ANY) if isinstance(first, Table) else first
-    run.effects.program(
-        command if isinstance(command, Items) else Items([command]), cwd=option_of(args, "cwd")
-    )
+    run.effects.program(command if isinstance(command, Items) else Items([command]), cwd=option_of(args, "cwd"))
     return Thing("process", argv=command)
 
 
@@ -358,9 +356,7 @@ def _connect(run: Machine, args: Arguments) -> Value:
 def _kill(run: Machine, args: Arguments) -> Value:
     signal = args.at(1)
     flag = f"-{signal}" if isinstance(signal, str | int) else "-15"
-    run.effects.command(
-        "kill", flag, run.effects.word(str(args.at(0)) if isinstance(args.at(0), int) else args.at(0))
-    )
+    run.effects.command("kill", flag, run.effects.word(str(args.at(0)) if isinstance(args.at(0), int) else args.at(0)))
     return ANY
 
 

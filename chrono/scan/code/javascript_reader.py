@@ -168,15 +168,9 @@ class JavaScriptReader(TypeSkipper):
             if token.kind == "string" and token.parts is not None:
                 # A tagged template: the tag gets the text as one argument.
                 self.at += 1
-                value = tree.Call(
-                    value, (_interpolated(token.parts),), (("\0tagged", tree.Const(True)),), token.line
-                )
+                value = tree.Call(value, (_interpolated(token.parts),), (("\0tagged", tree.Const(True)),), token.line)
                 continue
-            if (
-                token.kind == "name"
-                and token.value in ("as", "satisfies")
-                and not isinstance(value, tree.Const | None)
-            ):
+            if token.kind == "name" and token.value in ("as", "satisfies") and not isinstance(value, tree.Const | None):
                 self.at += 1
                 self.skip_type()
                 continue
@@ -390,11 +384,7 @@ class JavaScriptReader(TypeSkipper):
                 self.at += 1
                 return ()
         if token.kind == "name":
-            if (
-                self.ahead().value == ":"
-                and self.ahead().kind == "op"
-                and token.value not in ("default", "case")
-            ):
+            if self.ahead().value == ":" and self.ahead().kind == "op" and token.value not in ("default", "case"):
                 self.at += 2
                 return ()
             read = _STATEMENTS.get(token.value)
@@ -528,11 +518,7 @@ class JavaScriptReader(TypeSkipper):
         ends = self.token.kind == "end" or self.is_op("}", ";") or self.token.line != token.line
         value = None if ends else self.expression()
         self.accept(";")
-        return (
-            (tree.Return(value),)
-            if token.value == "return"
-            else ((value,) if value else ()) + (tree.Jump("raise"),)
-        )
+        return (tree.Return(value),) if token.value == "return" else ((value,) if value else ()) + (tree.Jump("raise"),)
 
     def a_jump(self) -> tuple[tree.Node, ...]:
         token = self.take()

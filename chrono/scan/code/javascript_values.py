@@ -66,9 +66,7 @@ def text_method(run: Machine, owner: Value, name: str, args: Arguments) -> Value
             return found
         return ord(found) if isinstance(found, str) and len(found) == 1 else ANY
     if name == "repeat":
-        return (
-            owner * first if isinstance(owner, str) and isinstance(first, int) and 0 <= first < 1000 else ANY
-        )
+        return owner * first if isinstance(owner, str) and isinstance(first, int) and 0 <= first < 1000 else ANY
     if name == "includes":
         return first in owner if isinstance(owner, str) and isinstance(first, str) else ANY
     if name in ("match", "matchAll", "search", "test"):
@@ -189,12 +187,7 @@ def _narrowed(function: Value, element: Value) -> Value:
             if call.function.name == "endsWith" and isinstance(given, tree.Const):
                 ending = given.value
     pieces = pieces_of(element)
-    if (
-        isinstance(ending, str)
-        and pieces
-        and pieces[-1] == Wild("*")
-        and not any(c in ending for c in "*?[]/")
-    ):
+    if isinstance(ending, str) and pieces and pieces[-1] == Wild("*") and not any(c in ending for c in "*?[]/"):
         return text_of((*pieces[:-1], Wild("*" + ending)))
     return without_wild(element) if has_wild(element) else element
 

@@ -43,18 +43,10 @@ def _tests_dots(node: tree.Node) -> bool:
         return isinstance(node.right, tree.Const) and node.right.value in (".", "..")
     if isinstance(node, tree.Call):
         for arg in node.args:
-            values = (
-                [v.value for v in arg.items if isinstance(v, tree.Const)]
-                if isinstance(arg, tree.ListOf)
-                else []
-            )
+            values = [v.value for v in arg.items if isinstance(v, tree.Const)] if isinstance(arg, tree.ListOf) else []
             if values and set(values) <= {".", ".."}:
                 return True
-            if (
-                isinstance(arg, tree.Const)
-                and isinstance(arg.value, str)
-                and arg.value.strip("/").startswith("^\\.")
-            ):
+            if isinstance(arg, tree.Const) and isinstance(arg.value, str) and arg.value.strip("/").startswith("^\\."):
                 return True
     return False
 
@@ -87,9 +79,7 @@ def ending_tested(test: tree.Node, name: str) -> str | None:
         function, argument = test.function, test.args[0]
         named = function.owner == tree.Name(name) and function.name in ("endswith", "endsWith", "end_with?")
         return (
-            argument.value
-            if named and isinstance(argument, tree.Const) and isinstance(argument.value, str)
-            else None
+            argument.value if named and isinstance(argument, tree.Const) and isinstance(argument.value, str) else None
         )
     if isinstance(test, tree.Binary) and test.op == "==" and isinstance(test.right, tree.Const):
         left = test.left

@@ -35,9 +35,7 @@ def redis_effects(words: tuple[str, ...]) -> tuple[SqlEffect, ...]:
     if name in ("eval", "eval_ro") and len(words) > 1:
         lowered = words[1].lower()
         return (
-            (SqlEffect("truncate", "database", False, span),)
-            if "flushall" in lowered or "flushdb" in lowered
-            else ()
+            (SqlEffect("truncate", "database", False, span),) if "flushall" in lowered or "flushdb" in lowered else ()
         )
     return ()
 

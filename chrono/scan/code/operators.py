@@ -98,9 +98,7 @@ def _binary(op: str, left: object, right: object) -> object:
 def _plus(left: object, right: object) -> object:
     if isinstance(left, bool) or isinstance(right, bool):
         return (
-            text_of((*pieces_of(left), *pieces_of(right)))
-            if isinstance(left, str) or isinstance(right, str)
-            else ANY
+            text_of((*pieces_of(left), *pieces_of(right))) if isinstance(left, str) or isinstance(right, str) else ANY
         )
     if isinstance(left, int | float) and isinstance(right, int | float):
         return _arithmetic("+", left, right)
@@ -194,11 +192,7 @@ def index(owner: object, key: object) -> object:
 
 def _index(owner: object, key: object) -> object:
     if isinstance(owner, Items):
-        if (
-            isinstance(key, int)
-            and (owner.more is None or key >= 0)
-            and -len(owner.values) <= key < len(owner.values)
-        ):
+        if isinstance(key, int) and (owner.more is None or key >= 0) and -len(owner.values) <= key < len(owner.values):
             return owner.values[key]
         if owner.more is None and not isinstance(key, int) and owner.values:
             result = owner.values[0]

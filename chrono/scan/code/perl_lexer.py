@@ -117,9 +117,7 @@ class Lexer:
             self.line += self.source.count("\n", self.at, stop)
             self.at = stop
 
-    def _add(
-        self, kind: str, value: str, end: int, spaced: bool, parts: tuple[tree.Node, ...] | None = None
-    ) -> None:
+    def _add(self, kind: str, value: str, end: int, spaced: bool, parts: tuple[tree.Node, ...] | None = None) -> None:
         self.found.append(Token(kind, value, self.line, parts, spaced))
         self.line += self.source.count("\n", self.at, end)
         self.at = end
@@ -137,9 +135,7 @@ class Lexer:
             self._add("regex", self.source[self.at : stop], stop, spaced)
         elif kind == "op" and text in ("<<", "<") and self._heredoc(end, spaced):
             return
-        elif (
-            kind == "op" and text == "<" and self._operand_expected() and ">" in self.source[end : end + 200]
-        ):
+        elif kind == "op" and text == "<" and self._operand_expected() and ">" in self.source[end : end + 200]:
             inside, stop = delimited(self.source, self.at)
             self._add("glob", inside, stop, spaced, interpolated(inside, self.line, self.read))
         elif kind == "other":
@@ -156,9 +152,7 @@ class Lexer:
             return False
         if rest[0] in ",;)":
             return False
-        return not (
-            rest[0].isalnum() or rest[0] == "_" or (rest[0] == "#" and self.source[end : end + 1] != "#")
-        )
+        return not (rest[0].isalnum() or rest[0] == "_" or (rest[0] == "#" and self.source[end : end + 1] != "#"))
 
     def _quote_like(self, word: str, end: int, spaced: bool) -> None:
         start = end
@@ -257,9 +251,7 @@ def interpolated(text: str, line: int, read: Expression) -> tuple[tree.Node, ...
             if variable[1:2] == "{" and variable.endswith("}") and variable[2:-1].replace("_", "").isalnum():
                 variable = variable[0] + variable[2:-1]
             value = read(Lexer(variable, read, line).tokens())
-            parts.append(
-                tree.Call(tree.Name("join"), (tree.Const(" "), value), (), 0) if letter == "@" else value
-            )
+            parts.append(tree.Call(tree.Name("join"), (tree.Const(" "), value), (), 0) if letter == "@" else value)
             start = at = end
         else:
             at += 1

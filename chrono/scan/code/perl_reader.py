@@ -82,14 +82,10 @@ class PerlReader(Reader):
             return tree.Backticks(token.parts or (), token.line)
         if kind == "glob":
             inside = token.value
-            name = (
-                "readline" if inside.startswith(("$", "STDIN")) or inside.isupper() or not inside else "glob"
-            )
+            name = "readline" if inside.startswith(("$", "STDIN")) or inside.isupper() or not inside else "glob"
             return tree.Call(tree.Name(name), (tree.Interpolated(token.parts or ()),), (), token.line)
         if kind == "change":
-            return tree.Call(
-                tree.Name("\0change"), (tree.Const(token.value), *(token.parts or ())), (), token.line
-            )
+            return tree.Call(tree.Name("\0change"), (tree.Const(token.value), *(token.parts or ())), (), token.line)
         return tree.Const(token.value) if kind == "regex" else UNREAD
 
     def _operator(self, token: Token) -> tree.Node:
@@ -110,12 +106,7 @@ class PerlReader(Reader):
             return tree.ListOf(self.listed("]"))
         if op == "{":
             return self._table()
-        if (
-            op == "-"
-            and self.ahead().kind == "name"
-            and len(self.ahead().value) == 1
-            and self.ahead().value.isalpha()
-        ):
+        if op == "-" and self.ahead().kind == "name" and len(self.ahead().value) == 1 and self.ahead().value.isalpha():
             # A file test (`-e $x`).
             name = self.ahead().value
             self.at += 2
@@ -323,9 +314,7 @@ class PerlReader(Reader):
     def _list_operands(self) -> tuple[tree.Node, ...]:
         found: list[tree.Node] = []
         stops = ("or", "and", "if", "unless", "for", "foreach", "while", "until", "xor")
-        while (
-            self.token.kind != "end" and not self.is_op(")", "]", "}", ";", ":") and not self.is_name(*stops)
-        ):
+        while self.token.kind != "end" and not self.is_op(")", "]", "}", ";", ":") and not self.is_name(*stops):
             before = self.at
             if self.accept(",", "=>"):
                 continue
@@ -394,9 +383,7 @@ class PerlReader(Reader):
                 self.at += 1
         elif self.is_name("die", "croak", "confess"):
             line = self.take().line
-            value = tree.Block(
-                (tree.Call(tree.Name("die"), self._list_operands(), (), line), tree.Jump("raise"))
-            )
+            value = tree.Block((tree.Call(tree.Name("die"), self._list_operands(), (), line), tree.Jump("raise")))
         else:
             value = self.expression()
         result = self._modified(value)
@@ -450,9 +437,7 @@ class PerlReader(Reader):
         if first is not None:
             self.at = stop + 1
             iterable: tree.Node = (
-                first[0].value
-                if len(first) == 1 and isinstance(first[0], tree.Spread)
-                else tree.ListOf(first)
+                first[0].value if len(first) == 1 and isinstance(first[0], tree.Spread) else tree.ListOf(first)
             )
             return (tree.Loop(target, iterable, None, self.block(), (), line),)
         start = () if self.is_op(";") else (self.expression(),)
@@ -477,11 +462,7 @@ class PerlReader(Reader):
                 "each",
             ):
                 return (tree.Loop(test.target, test.value, None, self.block(), (), token.line),)
-        if (
-            isinstance(test, tree.Call)
-            and isinstance(test.function, tree.Name)
-            and test.function.name == "readline"
-        ):
+        if isinstance(test, tree.Call) and isinstance(test.function, tree.Name) and test.function.name == "readline":
             return (tree.Loop(tree.Name("$_"), test, None, self.block(), (), token.line),)
         if token.value == "until":
             test = tree.Unary("not", test)

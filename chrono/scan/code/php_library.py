@@ -56,9 +56,7 @@ class PhpLibrary:
             if name == "$argv":
                 return argument_list(run.args)
             if name == "$GLOBALS":
-                return Table(
-                    {key.removeprefix("$"): value for key, value in run.module.variables.items()}, True
-                )
+                return Table({key.removeprefix("$"): value for key, value in run.module.variables.items()}, True)
             return Ref(name)
         if name == "__DIR__":
             return run.effects.cwd if isinstance(run.effects.cwd, str) else ANY
@@ -94,12 +92,7 @@ class PhpLibrary:
     def method(self, run: Machine, owner: Value, name: str, args: Arguments) -> Value:
         if name == "" and isinstance(owner, str):
             return self.call(run, owner, args)
-        if (
-            name == ""
-            and isinstance(owner, Items)
-            and len(owner.values) == 2
-            and isinstance(owner.values[1], str)
-        ):
+        if name == "" and isinstance(owner, Items) and len(owner.values) == 2 and isinstance(owner.values[1], str):
             return run.invoke(run.attribute(owner.values[0], owner.values[1]), args)
         if isinstance(owner, Thing) and owner.kind == "path":
             return _path_method(owner, name)
@@ -392,9 +385,7 @@ def _pairs(run: Machine, args: Arguments) -> Value:
         rows = [Items([key, entry]) for key, entry in value.entries.items()]
         return Items(rows, Items([ANY, ANY]) if value.open else None)
     known, more = elements(value)
-    return Items(
-        [Items([at, entry]) for at, entry in enumerate(known)], None if more is None else Items([ANY, more])
-    )
+    return Items([Items([at, entry]) for at, entry in enumerate(known)], None if more is None else Items([ANY, more]))
 
 
 def _define(run: Machine, args: Arguments) -> Value:

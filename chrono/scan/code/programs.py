@@ -9,9 +9,7 @@ from chrono.scan.code.frames import Value
 from chrono.scan.code.interpret import Machine
 from chrono.scan.code.values import Items, Thing, alternatives, elements
 
-SHELL_PROGRAMS = frozenset(
-    ("sh", "bash", "dash", "zsh", "ksh", "/bin/sh", "/bin/bash", "/bin/zsh", "/usr/bin/bash")
-)
+SHELL_PROGRAMS = frozenset(("sh", "bash", "dash", "zsh", "ksh", "/bin/sh", "/bin/bash", "/bin/zsh", "/usr/bin/bash"))
 
 
 def run_text(run: Machine, text: Value, cwd: Value = None) -> None:

@@ -51,9 +51,7 @@ def commands_of_python(
         # Python would not run it either, but the python that is meant may be another one (2, or newer than ours).
         if telling:
             where = f"{name}:{error.lineno or 0}"
-            effects.refusals.append(
-                Refusal("unparsed", f"{where} is not Python as this version reads it", span)
-            )
+            effects.refusals.append(Refusal("unparsed", f"{where} is not Python as this version reads it", span))
     except TooMuch as reached:
         effects.refusals.append(Refusal("limit", f"{name}: {reached}", span))
     except (RecursionError, MemoryError):

@@ -304,9 +304,7 @@ def _kill(run: Machine, args: Arguments) -> Value:
         if isinstance(signal, Ref) and "KILL" in signal.name
         else "-15"
     )
-    run.effects.command(
-        "kill", flag, run.effects.word(str(args.at(0)) if isinstance(args.at(0), int) else args.at(0))
-    )
+    run.effects.command("kill", flag, run.effects.word(str(args.at(0)) if isinstance(args.at(0), int) else args.at(0)))
     return ANY
 
 
@@ -420,9 +418,7 @@ def _connect(run: Machine, args: Arguments) -> Value:
 
 def _database(product: str, where: str) -> Handler:
     def call(run: Machine, args: Arguments) -> Value:
-        return Thing(
-            "database", product=product, where=args.at(0, where) if args.at(0, where) is not None else ANY
-        )
+        return Thing("database", product=product, where=args.at(0, where) if args.at(0, where) is not None else ANY)
 
     return call
 
@@ -588,11 +584,7 @@ def _thing_method(run: Machine, owner: Thing, name: str, args: Arguments) -> Val
         if name in ("recv", "recvfrom", "read", "readline"):
             return Thing("received")
         return owner if name in _SAME else ANY
-    if (
-        kind in ("response", "received", "database")
-        and name in _SAME
-        and not (kind == "database" and name == "read")
-    ):
+    if kind in ("response", "received", "database") and name in _SAME and not (kind == "database" and name == "read"):
         return owner
     if kind == "process" and name in ("communicate", "write") and args.at(0, "input") is not None:
         _feed(run, owner, args.at(0, "input"))

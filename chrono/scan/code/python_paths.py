@@ -86,9 +86,7 @@ def _chown(run: Machine, args: Arguments) -> Value:
 
 def _link(*flags: str) -> Handler:
     def call(run: Machine, args: Arguments) -> Value:
-        run.effects.command(
-            "ln", *flags, run.effects.word(args.at(0, "src")), run.effects.word(args.at(1, "dst"))
-        )
+        run.effects.command("ln", *flags, run.effects.word(args.at(0, "src")), run.effects.word(args.at(1, "dst")))
         return ANY
 
     return call
@@ -151,9 +149,7 @@ def _absolute(run: Machine, args: Arguments) -> Value:
 
 
 def _normal(run: Machine, args: Arguments) -> Value:
-    return over(
-        lambda v: os.path.normpath(v) if isinstance(v, str) and v else text_of(pieces_of(v)), args.at(0)
-    )
+    return over(lambda v: os.path.normpath(v) if isinstance(v, str) and v else text_of(pieces_of(v)), args.at(0))
 
 
 def _of(function: Callable[[Value], Value]) -> Handler:
@@ -349,11 +345,7 @@ def path_method(run: Machine, owner: Value, name: str, args: Arguments) -> Value
     elif name in ("read_text", "read_bytes"):
         effects.read(text)
         content = effects.content(text)
-        return (
-            content.encode("utf-8", "replace")
-            if name == "read_bytes" and isinstance(content, str)
-            else content
-        )
+        return content.encode("utf-8", "replace") if name == "read_bytes" and isinstance(content, str) else content
     elif name == "open":
         return opened(run, text, args.at(0, "mode"))
     elif name == "touch":
@@ -373,9 +365,7 @@ def _pure_path_method(run: Machine, text: Value, name: str, args: Arguments) -> 
     if name in ("iterdir", "listdir", "files", "dirs"):
         return Items((), path(over(below, text)))
     if name in ("glob", "rglob"):
-        return over(
-            lambda base, pattern: _path_glob(base, pattern, name == "rglob"), text, args.at(0, "pattern")
-        )
+        return over(lambda base, pattern: _path_glob(base, pattern, name == "rglob"), text, args.at(0, "pattern"))
     if name == "walk":
         return _walk(run, Arguments((path(text),), {}))
     if name in ("as_posix", "__str__", "__fspath__", "as_uri"):

@@ -92,9 +92,7 @@ def _call(node: Any) -> tree.Node:
 def _subscript(node: Any) -> tree.Node:
     if type(node.slice).__name__ == "Slice":
         part = node.slice
-        return tree.Slice(
-            expression(node.value), _optional(part.lower), _optional(part.upper), _optional(part.step)
-        )
+        return tree.Slice(expression(node.value), _optional(part.lower), _optional(part.upper), _optional(part.step))
     return tree.Index(expression(node.value), expression(node.slice))
 
 
@@ -175,9 +173,7 @@ def _for(node: Any) -> tree.Node:
 
 
 def _while(node: Any) -> tree.Node:
-    return tree.Loop(
-        None, None, expression(node.test), statements(node.body), statements(node.orelse), node.lineno
-    )
+    return tree.Loop(None, None, expression(node.test), statements(node.body), statements(node.orelse), node.lineno)
 
 
 def _with(node: Any) -> tuple[tree.Node, ...]:

@@ -67,19 +67,12 @@ def _zip(run: Machine, args: Arguments) -> Value:
 
 def _enumerate(run: Machine, args: Arguments) -> Value:
     known, more = elements(args.at(0))
-    return Items(
-        [Items([at, value]) for at, value in enumerate(known)], None if more is None else Items([ANY, more])
-    )
+    return Items([Items([at, value]) for at, value in enumerate(known)], None if more is None else Items([ANY, more]))
 
 
 def _range(run: Machine, args: Arguments) -> Value:
     bounds = [v for v in args.values if isinstance(v, int)]
-    if (
-        not bounds
-        or len(bounds) != len(args.values)
-        or len(bounds) > 3
-        or (len(bounds) == 3 and not bounds[2])
-    ):
+    if not bounds or len(bounds) != len(args.values) or len(bounds) > 3 or (len(bounds) == 3 and not bounds[2]):
         return Items((), ANY)
     numbers = range(*bounds)
     return Items(numbers[:256], ANY if len(numbers) > 256 else None)
@@ -167,11 +160,7 @@ def _call_target(run: Machine, args: Arguments) -> Value:
         target = args.values[1]
     known, more = elements(args.named.get("args", Items()))
     keywords = args.named.get("kwargs")
-    named = (
-        {k: v for k, v in keywords.entries.items() if isinstance(k, str)}
-        if isinstance(keywords, Table)
-        else {}
-    )
+    named = {k: v for k, v in keywords.entries.items() if isinstance(k, str)} if isinstance(keywords, Table) else {}
     if target is not None:
         run.invoke(target, Arguments(tuple(known), named, more is not None))
     return Thing("thread")
@@ -205,22 +194,14 @@ def _ascii(run: Machine, args: Arguments) -> Value:
 
 def text_method(owner: Value, name: str, args: Arguments) -> Value:
     if name == "format" and isinstance(owner, str):
-        return over(
-            lambda *given: texts.brace_format(owner, given[: len(args.values)], args.named), *args.values
-        )
+        return over(lambda *given: texts.brace_format(owner, given[: len(args.values)], args.named), *args.values)
     if name == "format_map" and isinstance(owner, str):
         table = args.at(0)
-        named = (
-            {k: v for k, v in table.entries.items() if isinstance(k, str)} if isinstance(table, Table) else {}
-        )
+        named = {k: v for k, v in table.entries.items() if isinstance(k, str)} if isinstance(table, Table) else {}
         return texts.brace_format(owner, (), named)
     if name == "translate" and isinstance(owner, str):
         table = args.at(0)
-        pairs = (
-            {k: v for k, v in table.entries.items() if isinstance(k, int)}
-            if isinstance(table, Table)
-            else None
-        )
+        pairs = {k: v for k, v in table.entries.items() if isinstance(k, int)} if isinstance(table, Table) else None
         return "".join(str(pairs.get(ord(c), c)) for c in owner) if pairs else ANY
     if name == "maketrans":
         first, second = args.at(0), args.at(1)

@@ -129,9 +129,7 @@ class Lexer:
             self.line += self.source.count("\n", self.at, stop)
             self.at = stop
 
-    def _add(
-        self, kind: str, value: str, end: int, spaced: bool, parts: tuple[tree.Node, ...] | None = None
-    ) -> None:
+    def _add(self, kind: str, value: str, end: int, spaced: bool, parts: tuple[tree.Node, ...] | None = None) -> None:
         self.found.append(Token(kind, value, self.line, parts, spaced))
         self.line += self.source.count("\n", self.at, end)
         self.at = end
@@ -142,25 +140,16 @@ class Lexer:
             if text == "'":
                 self._add("string", "", end, spaced, (tree.Const(raw(inside)),))
             else:
-                label = (
-                    text == '"' and self.source.startswith(":", end) and not self.source.startswith("::", end)
-                )
+                label = text == '"' and self.source.startswith(":", end) and not self.source.startswith("::", end)
                 kind = "shell" if text == "`" else "label" if label and self._key_expected() else "string"
-                self._add(
-                    kind, inside, end + (kind == "label"), spaced, interpolated(inside, self.line, self.read)
-                )
+                self._add(kind, inside, end + (kind == "label"), spaced, interpolated(inside, self.line, self.read))
         elif kind == "label" and not self._key_expected() and self.questions:
             # `a ? b : c` without a space.
             self._add("name", text[:-1], end - 1, spaced)
         elif kind == "label":
             self._add("label", text[:-1], end, spaced)
         elif kind == "symbol":
-            if (
-                self.found
-                and self.found[-1].kind in ("name", "number", "string")
-                and not spaced
-                and self.questions
-            ):
+            if self.found and self.found[-1].kind in ("name", "number", "string") and not spaced and self.questions:
                 self._add("op", ":", self.at + 1, spaced)
             else:
                 self._add("symbol", text[1:].strip("\"'"), end, spaced)
@@ -170,18 +159,13 @@ class Lexer:
                 stop += 1
             self._add("regex", inside, stop, spaced)
         elif (
-            kind == "op"
-            and text[0] == "%"
-            and self._operand_expected(spaced, self.at + 1)
-            and self._percent(spaced)
+            kind == "op" and text[0] == "%" and self._operand_expected(spaced, self.at + 1) and self._percent(spaced)
         ) or (kind == "op" and text == "<<" and self._heredoc(end, spaced)):
             return
         elif kind == "other":
             self.at = end
         else:
-            self.questions += (kind == "op" and text == "?") - (
-                kind == "op" and text == ":" and self.questions > 0
-            )
+            self.questions += (kind == "op" and text == "?") - (kind == "op" and text == ":" and self.questions > 0)
             self._add(kind, text, end, spaced)
 
     def _key_expected(self) -> bool:

@@ -66,11 +66,7 @@ class RubyLibrary:
             if value is not None:
                 return value
             return run.world.home if name == "HOME" else ANY if name.isupper() else None
-        if (
-            isinstance(owner, Ref)
-            and owner.name in ("Dir", "Pathname")
-            and not name.replace("?", "").isidentifier()
-        ):
+        if isinstance(owner, Ref) and owner.name in ("Dir", "Pathname") and not name.replace("?", "").isidentifier():
             return _glob(run, Arguments((name,), {}))
         if isinstance(owner, Ref) and owner.name == "self":
             found = run.module.variables.get(name)
@@ -119,10 +115,7 @@ class RubyLibrary:
             found = _thing_method(run, owner, name, args)
             if found is not None:
                 return found
-        if (
-            name in ("each", "map", "each_with_index", "select", "reject", "flat_map", "collect")
-            and owner is ANY
-        ):
+        if name in ("each", "map", "each_with_index", "select", "reject", "flat_map", "collect") and owner is ANY:
             return list_method(run, Items((), ANY), name, args)
         return _any_method(run, owner, name, args)
 
@@ -446,9 +439,7 @@ def _temporary(run: Machine, args: Arguments) -> Value:
 
 
 def _path(run: Machine, args: Arguments) -> Value:
-    return over(
-        lambda v: Thing("path", text=v if not isinstance(v, Thing) else v.fields.get("text", ANY)), args.at(0)
-    )
+    return over(lambda v: Thing("path", text=v if not isinstance(v, Thing) else v.fields.get("text", ANY)), args.at(0))
 
 
 # --- network and databases --------------------------------------------------------------------------------------------
@@ -576,9 +567,7 @@ _CALLS: dict[str, Handler] = {
     "sprintf": lambda run, args: texts.percent_format(args.at(0), Items(args.values[1:])),
     "Array": lambda run, args: args.at(0) if isinstance(args.at(0), Items) else Items([args.at(0)]),
     "String": lambda run, args: args.at(0),
-    "Object.const_get": lambda run, args: Ref(str(args.at(0))),
-    "Kernel.const_get": lambda run, args: Ref(str(args.at(0))),
-    "const_get": lambda run, args: Ref(str(args.at(0))),
+    **dict.fromkeys(("Object.const_get", "Kernel.const_get", "const_get"), lambda run, args: Ref(str(args.at(0)))),
     "\0block": lambda run, args: block_value(run, args.at(0)),
     "URI.open": _fetch,
     "URI": _fetch,
@@ -617,11 +606,7 @@ def _thing_method(run: Machine, owner: Thing, name: str, args: Arguments) -> Val
         return owner
     if owner.kind == "file" and name == "read":
         return run.effects.content(owner.fields["path"])
-    if (
-        owner.kind == "process"
-        and name in ("write", "puts", "print", "<<")
-        and is_shell(owner.fields.get("argv"))
-    ):
+    if owner.kind == "process" and name in ("write", "puts", "print", "<<") and is_shell(owner.fields.get("argv")):
         run_text(run, args.at(0))
         return owner
     if owner.kind == "class" and name == "new":

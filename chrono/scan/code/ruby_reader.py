@@ -25,9 +25,7 @@ class RubyReader(Reader):
         "<": 8, "<=": 8, ">": 8, ">=": 8, "|": 9, "^": 9, "&": 10, "<<": 11, ">>": 11, "+": 12, "-": 12, "*": 13,
         "/": 13, "%": 13, "**": 15,
     }  # fmt: skip
-    assignments = frozenset(
-        ("=", "+=", "-=", "*=", "/=", "%=", "**=", "||=", "&&=", "|=", "&=", "^=", "<<=", ">>=")
-    )
+    assignments = frozenset(("=", "+=", "-=", "*=", "/=", "%=", "**=", "||=", "&&=", "|=", "&=", "^=", "<<=", ">>="))
     _no_do = 0
 
     # --- operands -----------------------------------------------------------------------------------------------------
@@ -43,11 +41,7 @@ class RubyReader(Reader):
             return UNREAD
         self.at += 1
         if kind == "variable":
-            return (
-                tree.Attribute(tree.Name("self"), token.value)
-                if token.value[0] == "@"
-                else tree.Name(token.value)
-            )
+            return tree.Attribute(tree.Name("self"), token.value) if token.value[0] == "@" else tree.Name(token.value)
         if kind == "string":
             value = _text(token)
             while self.token.kind == "string":
@@ -149,11 +143,7 @@ class RubyReader(Reader):
         if self.accept("**"):
             return self.expression(1)
         if self.accept("&"):
-            return (
-                tree.Call(tree.Name("\0block"), (self.expression(1),), (), 0)
-                if not self.is_op(")")
-                else UNREAD
-            )
+            return tree.Call(tree.Name("\0block"), (self.expression(1),), (), 0) if not self.is_op(")") else UNREAD
         value = self.expression(1)
         if self.accept("=>"):
             self.skip_lines()
@@ -253,9 +243,7 @@ class RubyReader(Reader):
             return False
         following = self.ahead()
         tight = not following.spaced
-        return token.value in ("->", "::") or (
-            token.value in ("[", "*", "&", "-", ":", "**", "(", "!") and tight
-        )
+        return token.value in ("->", "::") or (token.value in ("[", "*", "&", "-", ":", "**", "(", "!") and tight)
 
     def _command_arguments(self) -> tuple[tree.Node, ...]:
         found: list[tree.Node] = []
@@ -383,11 +371,7 @@ class RubyReader(Reader):
         while self.is_name("rescue", "else", "ensure"):
             word = self.take().value
             if word == "rescue":
-                while (
-                    self.token.kind not in ("line", "end")
-                    and not self.is_name("then")
-                    and not self.is_op(";")
-                ):
+                while self.token.kind not in ("line", "end") and not self.is_name("then") and not self.is_op(";"):
                     self.at += 1
             part = self._statements("end", "rescue", "else", "ensure")
             if word == "rescue":
@@ -445,11 +429,7 @@ class RubyReader(Reader):
         while self.is_name("when", "in", "else"):
             word = self.take().value
             if word != "else":
-                while (
-                    self.token.kind not in ("line", "end")
-                    and not self.is_name("then")
-                    and not self.is_op(";")
-                ):
+                while self.token.kind not in ("line", "end") and not self.is_name("then") and not self.is_op(";"):
                     self.at += 1
                 self.accept("then", ";")
             bodies.append(self._statements("when", "in", "else", "end"))
@@ -502,9 +482,7 @@ class RubyReader(Reader):
 
     def a_return(self) -> tree.Node:
         word = self.take().value
-        ends = (
-            self.token.kind in ("line", "end") or self.is_op(";", "}") or self.is_name("if", "unless", "end")
-        )
+        ends = self.token.kind in ("line", "end") or self.is_op(";", "}") or self.is_name("if", "unless", "end")
         value = None if ends else self.expression()
         if word == "return":
             return tree.Return(value)

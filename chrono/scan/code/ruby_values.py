@@ -40,9 +40,7 @@ def block_value(run: Machine, value: Value) -> Value:
     return value
 
 
-_SAME_TEXT = frozenset(
-    "to_s to_str to_sym dup freeze force_encoding encode unicode_normalize itself b +@".split()
-)
+_SAME_TEXT = frozenset("to_s to_str to_sym dup freeze force_encoding encode unicode_normalize itself b +@".split())
 
 
 _PYTHON_NAMES = {
@@ -84,11 +82,7 @@ def text_method(run: Machine, owner: Value, name: str, args: Arguments) -> Value
         return Items(list(owner[:4000])) if isinstance(owner, str) else Items((), ANY)
     if name == "split":
         known = isinstance(owner, str) and (first is None or isinstance(first, str))
-        return (
-            texts.text_method(owner, "split", () if first in (None, " ") else (first,))
-            if known
-            else Items((), ANY)
-        )
+        return texts.text_method(owner, "split", () if first in (None, " ") else (first,)) if known else Items((), ANY)
     if name in ("hex", "to_i", "oct"):
         return _integer(owner, 16 if name == "hex" else first if isinstance(first, int) else 10)
     if name in ("ord",):
@@ -157,9 +151,7 @@ _ITERATORS = frozenset(
 
 
 _SAME_LIST = frozenset(
-    (
-        "flatten compact uniq sort to_a dup freeze each lazy shuffle entries map take drop + concat reject select"
-    ).split()
+    ("flatten compact uniq sort to_a dup freeze each lazy shuffle entries map take drop + concat reject select").split()
 )
 
 
@@ -213,9 +205,7 @@ def _iterated(run: Machine, owner: Items, name: str, block: Value) -> Value:
     run.loops -= 1
     complete = owner.more is None and count >= len(owner.values)
     if name in ("map", "collect", "flat_map", "filter_map"):
-        return Items(
-            results if complete else results[:-1], None if complete else results[-1] if results else ANY
-        )
+        return Items(results if complete else results[:-1], None if complete else results[-1] if results else ANY)
     if name in ("select", "filter", "reject", "find", "detect"):
         if name in ("find", "detect"):
             return texts.either_of(kept)

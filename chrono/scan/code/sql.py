@@ -91,9 +91,7 @@ def _tokens(text: str) -> tuple[list[_Token], bool]:
             stop = at + 1
             while stop < end and (text[stop].isalnum() or text[stop] in "_$"):
                 stop += 1
-            prefixed = (
-                stop < end and text[stop] == "'" and text[at:stop].lower() in ("e", "n", "b", "x", "u", "q")
-            )
+            prefixed = stop < end and text[stop] == "'" and text[at:stop].lower() in ("e", "n", "b", "x", "u", "q")
             if prefixed:
                 at = _quoted(text, stop, tokens, escapes=text[at:stop].lower() == "e")
             else:
@@ -153,9 +151,7 @@ def _quoted(text: str, at: int, tokens: list[_Token], escapes: bool = False) -> 
         else:
             break
     kind = "literal" if opener == "'" else "quoted"
-    tokens.append(
-        _Token(kind, "" if kind == "literal" else text[at + 1 : stop].lower(), at, min(stop + 1, len(text)))
-    )
+    tokens.append(_Token(kind, "" if kind == "literal" else text[at + 1 : stop].lower(), at, min(stop + 1, len(text))))
     return min(stop + 1, len(text))
 
 
@@ -215,9 +211,7 @@ _OBJECTS = frozenset(
         "aggregate operator cast routine event package synonym login partition constraint"
     ).split()
 )
-_FILLERS = frozenset(
-    "if exists only ignore low_priority quick from table concurrently global temp unique".split()
-)
+_FILLERS = frozenset("if exists only ignore low_priority quick from table concurrently global temp unique".split())
 # Things that can be made again from the schema alone.
 _HARMLESS = frozenset(
     "index trigger function procedure view policy rule cast operator aggregate routine constraint".split()

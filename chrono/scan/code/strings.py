@@ -76,8 +76,7 @@ def escaped(text: str) -> str:
             end = text.find("}", at) if braced else at
             if not braced:
                 while (
-                    end < min(len(text), at + (2 if following == "x" else 4))
-                    and text[end] in "0123456789abcdefABCDEF"
+                    end < min(len(text), at + (2 if following == "x" else 4)) and text[end] in "0123456789abcdefABCDEF"
                 ):
                     end += 1
             digits = text[at + braced : end]
@@ -106,9 +105,7 @@ def variable_end(text: str, at: int, *, arrows: bool, methods: bool) -> int:
     if place < len(text) and text[place] == "{":
         _, place = delimited(text, place)
     else:
-        while place < len(text) and (
-            text[place].isalnum() or text[place] == "_" or text.startswith("::", place)
-        ):
+        while place < len(text) and (text[place].isalnum() or text[place] == "_" or text.startswith("::", place)):
             place += 2 if text.startswith("::", place) else 1
     while place < len(text):
         if text[place] in "[{" and (text[place] == "[" or arrows):
@@ -145,9 +142,7 @@ def heredoc(source: str, at: int, tag: str, indented: bool) -> tuple[str, int]:
         line = source[place:stop]
         place = min(stop + 1, len(source))
         found = line.strip() if indented else line.rstrip("\r")
-        if found == tag or (
-            indented and found.startswith(tag) and not found[len(tag) : len(tag) + 1].isalnum()
-        ):
+        if found == tag or (indented and found.startswith(tag) and not found[len(tag) : len(tag) + 1].isalnum()):
             # PHP lets code follow the end mark on its line.
             rest = line[line.index(tag) + len(tag) :]
             place = min(stop + 1, len(source)) if not rest.strip() else stop - len(rest)

@@ -95,9 +95,7 @@ def brace_format(template: str, values: tuple[object, ...], named: dict[str, obj
             out.extend(pieces_of(value))
             at = end + 1
         else:
-            stop = min(
-                (p for p in (template.find("{", at), template.find("}", at)) if p >= 0), default=len(template)
-            )
+            stop = min((p for p in (template.find("{", at), template.find("}", at)) if p >= 0), default=len(template))
             stop = max(stop, at + 1)
             out.append(template[at:stop])
             at = stop
@@ -163,9 +161,7 @@ def _partial_method(owner: Text, name: str, args: tuple[object, ...]) -> object:
         return owner
     if name == "replace" and len(args) >= 2 and isinstance(args[0], str) and isinstance(args[1], str):
         old, new = args[0], args[1]
-        return text_of(
-            piece.replace(old, new) if isinstance(piece, str) and old else piece for piece in owner.pieces
-        )
+        return text_of(piece.replace(old, new) if isinstance(piece, str) and old else piece for piece in owner.pieces)
     if name == "format":
         return ANY
     if name in ("startswith",) and args and isinstance(args[0], str) and isinstance(owner.pieces[0], str):

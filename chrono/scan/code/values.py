@@ -109,9 +109,7 @@ class Thing:
 
 def joined(first: object, second: object) -> object:
     """Either of two values, as one value."""
-    if first is second or (
-        type(first) is type(second) and not isinstance(first, Items | Table) and first == second
-    ):
+    if first is second or (type(first) is type(second) and not isinstance(first, Items | Table) and first == second):
         return first
     if first is ANY or second is ANY:
         return ANY

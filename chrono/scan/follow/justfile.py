@@ -149,9 +149,7 @@ def _recipe(header: str, body: list[str]) -> Recipe | None:
     while body and not body[-1].strip():
         body.pop()
     indent = len(body[0]) - len(body[0].lstrip()) if body else 0
-    return Recipe(
-        words[0], tuple(parameters), _needs(before), _needs(after), tuple(line[indent:] for line in body)
-    )
+    return Recipe(words[0], tuple(parameters), _needs(before), _needs(after), tuple(line[indent:] for line in body))
 
 
 def _needs(text: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
@@ -164,9 +162,7 @@ def _needs(text: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
 
 
 class _Run:
-    def __init__(
-        self, scene: Scene, file: File, justfile: Justfile, cwd: str, overrides: dict[str, Word]
-    ) -> None:
+    def __init__(self, scene: Scene, file: File, justfile: Justfile, cwd: str, overrides: dict[str, Word]) -> None:
         self.scene = scene
         self.file = file
         self.justfile = justfile
@@ -186,11 +182,7 @@ class _Run:
             recipe = self._find(name)
             if recipe is None:
                 continue
-            count = (
-                len(words)
-                if any(variadic for _, _, variadic in recipe.parameters)
-                else len(recipe.parameters)
-            )
+            count = len(words) if any(variadic for _, _, variadic in recipe.parameters) else len(recipe.parameters)
             given = tuple(words[at : at + count])
             at += count
             self._run(recipe, given, ())
@@ -254,9 +246,7 @@ class _Run:
             return
         start = self.scene.start(text, language, chain[-1], file=self.file, args=args, cwd=self.cwd)
         exported = tuple((n, v) for n, v in local.items() if isinstance(v, str))
-        self.answers.append(
-            start._replace(via=(*self.scene.command.via, *chain), env=(*start.env, *exported))
-        )
+        self.answers.append(start._replace(via=(*self.scene.command.via, *chain), env=(*start.env, *exported)))
 
     def _line(self, line: str, local: dict[str, Word]) -> str:
         out = []
@@ -286,9 +276,7 @@ class _Run:
         for op, glue in (("+", ""), ("/", "/")):
             at = _outside_quotes(expression, op)
             if at > 0:
-                left, right = (
-                    self.value(e, local, depth + 1) for e in (expression[:at], expression[at + 1 :])
-                )
+                left, right = (self.value(e, local, depth + 1) for e in (expression[:at], expression[at + 1 :]))
                 known = isinstance(left, str) and isinstance(right, str)
                 return f"{left}{glue}{right}" if known else Pattern((None,))
         if expression[:1] in "'\"" and len(expression) >= 2:
@@ -317,11 +305,7 @@ class _Run:
             if found is None and variable == "HOME":
                 found = self.scene.world.home
             return (
-                found
-                if found is not None
-                else self.value(default, local, depth + 1)
-                if default
-                else Pattern((None,))
+                found if found is not None else self.value(default, local, depth + 1) if default else Pattern((None,))
             )
         if name in ("justfile_directory", "invocation_directory", "source_directory", "justfile_dir"):
             return os.path.dirname(self.file.path) if "invocation" not in name else self.scene.cwd

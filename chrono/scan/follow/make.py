@@ -44,11 +44,7 @@ def from_make(scene: Scene) -> Answers:
         try:
             return _from_make(scene)
         except TooMuch as reached:
-            return [
-                Refusal(
-                    "limit", f"a makefile is refused rather than half-checked: {reached}", scene.command.span
-                )
-            ]
+            return [Refusal("limit", f"a makefile is refused rather than half-checked: {reached}", scene.command.span)]
     if scene.program in ("task", "go-task"):
         # Only here is YAML needed, whose reader is dear to import.
         from chrono.scan.follow.taskfile import from_task
@@ -218,9 +214,7 @@ class _Walk:
         for name in chain:
             for variable, value in self.makefile.target_variables.get(name, {}).items():
                 if variable not in self.asked.overrides:
-                    local[variable] = (
-                        self.makefile.expand(value.value, dict(local)) if value.recursive else value.value
-                    )
+                    local[variable] = self.makefile.expand(value.value, dict(local)) if value.recursive else value.value
         return local
 
     def _recipe(self, recipe: tuple[str, ...], local: dict[str, str]) -> str:
@@ -235,9 +229,7 @@ class _Walk:
             return "\n".join(lines)
         # Each line has a shell of its own; that only shows where a line changes its shell.
         changing = ("cd ", "pushd ", "exit", "exec ", "export ", "set ", "=")
-        return "\n".join(
-            f"(\n{line}\n)" if any(word in line for word in changing) else line for line in lines
-        )
+        return "\n".join(f"(\n{line}\n)" if any(word in line for word in changing) else line for line in lines)
 
     def _emit(self, target: str, chain: tuple[str, ...], text: str) -> None:
         if text:

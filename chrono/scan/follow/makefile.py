@@ -192,9 +192,7 @@ class Makefile:
             return " ".join(_substitute(pattern, replacement, word) for word in words)
         if len(inside) == 2 and inside[1] in "DF" and inside[0] in "@<^*?+%":
             words = self._value(inside[0], local, depth).split()
-            return " ".join(
-                (os.path.dirname(w) or ".") if inside[1] == "D" else os.path.basename(w) for w in words
-            )
+            return " ".join((os.path.dirname(w) or ".") if inside[1] == "D" else os.path.basename(w) for w in words)
         return self._value(inside.strip(), local, depth)
 
     def _call(self, name: str, rest: str, local: dict[str, str], depth: int) -> str:
@@ -339,9 +337,7 @@ class _Reading:
         kind, place, op = _separator(stripped)
         if kind == "assign":
             self._finish_rule()
-            makefile.set(
-                makefile.expand(stripped[:place].strip(), {}), op, stripped[place + len(op) :].strip()
-            )
+            makefile.set(makefile.expand(stripped[:place].strip(), {}), op, stripped[place + len(op) :].strip())
         elif kind == "rule":
             self._finish_rule()
             self._rule(stripped, place, number)
@@ -392,9 +388,7 @@ def _text_function(name: str, values: list[str], folder: str) -> str:
         return " ".join(_substitute(first.strip(), second.strip(), word) for word in third.split())
     if name in ("filter", "filter-out"):
         patterns = first.split()
-        kept = [
-            w for w in second.split() if any(_stem(p, w) is not None for p in patterns) == (name == "filter")
-        ]
+        kept = [w for w in second.split() if any(_stem(p, w) is not None for p in patterns) == (name == "filter")]
         return " ".join(kept)
     if name == "findstring":
         return first if first in second else ""
@@ -403,9 +397,7 @@ def _text_function(name: str, values: list[str], folder: str) -> str:
             return ""
         low = int(first.strip()[:9])
         words = second.split() if name == "word" else third.split()
-        return (
-            " ".join(words[low - 1 : low if name == "word" else int(second.strip()[:9])]) if low > 0 else ""
-        )
+        return " ".join(words[low - 1 : low if name == "word" else int(second.strip()[:9])]) if low > 0 else ""
     if name in ("addsuffix", "addprefix"):
         fix = first
         return " ".join(word + fix if name == "addsuffix" else fix + word for word in second.split())

@@ -181,11 +181,7 @@ def _from_runner(scene: Scene) -> Answers | None:
     if not inner:
         return None
     first = inner[0]
-    if (
-        scene.program in ("coverage", "uv")
-        and isinstance(first, str)
-        and (first.endswith(".py") or first == "-m")
-    ):
+    if scene.program in ("coverage", "uv") and isinstance(first, str) and (first.endswith(".py") or first == "-m"):
         inner = ("python", *inner)
     if scene.program == "uv" and first == "-":
         inner = ("python", *inner)
@@ -260,11 +256,7 @@ def _toml_script(value: object) -> str:
     for key in ("shell", "cmd", "composite", "chain"):
         if key in entry:
             found = entry[key]
-            return (
-                " ".join(str(v) for v in found)
-                if key == "cmd" and isinstance(found, list)
-                else _toml_script(found)
-            )
+            return " ".join(str(v) for v in found) if key == "cmd" and isinstance(found, list) else _toml_script(found)
     return ""
 
 
@@ -363,11 +355,7 @@ def _packages(
     for package in members:
         relative = os.path.relpath(package.folder, root.folder)
         for name in chosen:
-            bare = (
-                name.strip("./{}").rstrip("/")
-                if name.startswith(("./", "{"))
-                else name.strip(".").rstrip("/")
-            )
+            bare = name.strip("./{}").rstrip("/") if name.startswith(("./", "{")) else name.strip(".").rstrip("/")
             if bare in (package.name, relative, os.path.basename(relative)) or "*" in bare or "[" in bare:
                 picked.append(package)
                 break
@@ -445,9 +433,7 @@ def _npm_scripts(scene: Scene, package: Package, words: tuple[Word, ...]) -> Ans
 
 def _run_script(scene: Scene, package: Package, name: str, args: tuple[Word, ...]) -> Answers:
     if scene.program == "pnpm" and name.startswith("/") and name.endswith("/"):
-        return _hooked(
-            scene, package, tuple(n for n in package.scripts if name.strip("/").strip("^$") in n), args
-        )
+        return _hooked(scene, package, tuple(n for n in package.scripts if name.strip("/").strip("^$") in n), args)
     if name not in package.scripts:
         return []
     return _hooked(scene, package, ("pre" + name, name, "post" + name), args, only_for=name)
@@ -469,9 +455,7 @@ def _hooked(
         shown = scene.shown(os.path.join(package.folder, "package.json"))
         env = (*package.env, ("npm_lifecycle_event", name))
         text = f'{text} "$@"' if own else text
-        answers.append(
-            scene.start(text, "sh", f"{shown}:scripts.{name}", args=own, cwd=package.folder, env=env)
-        )
+        answers.append(scene.start(text, "sh", f"{shown}:scripts.{name}", args=own, cwd=package.folder, env=env))
     return answers
 
 
@@ -499,9 +483,7 @@ def _from_many(scene: Scene) -> Answers:
 
 def _from_other_manifest(scene: Scene) -> Answers:
     """`deno task NAME` and `composer NAME`."""
-    args, cwd = _skip_options(
-        scene, scene.args, frozenset(("--cwd", "-c", "--config", "-d", "--working-dir"))
-    )
+    args, cwd = _skip_options(scene, scene.args, frozenset(("--cwd", "-c", "--config", "-d", "--working-dir")))
     verb = args[0] if args else None
     if not isinstance(verb, str):
         return []
@@ -537,13 +519,9 @@ def _from_other_manifest(scene: Scene) -> Answers:
                 # composer's `@php x` and `@other`: the first is the program, the second another script.
                 text = text[1:] if text.startswith("@php ") else text
                 text = (
-                    f"composer run-script {text[1:]}"
-                    if text.startswith("@") and scene.program == "composer"
-                    else text
+                    f"composer run-script {text[1:]}" if text.startswith("@") and scene.program == "composer" else text
                 )
-                answers.append(
-                    scene.start(f'{text} "$@"', "sh", f"{manifest}:{link}.{wanted}", args=rest, cwd=cwd)
-                )
+                answers.append(scene.start(f'{text} "$@"', "sh", f"{manifest}:{link}.{wanted}", args=rest, cwd=cwd))
     return answers
 
 

@@ -84,9 +84,7 @@ class Scene(NamedTuple):
                 return File(path, text, None)
         answer = self.world.read(path, MAX_FILE_BYTES)
         if isinstance(answer, Read):
-            return (
-                None if is_compiled(answer.data) else File(path, as_text(answer.data), _sha256(answer.data))
-            )
+            return None if is_compiled(answer.data) else File(path, as_text(answer.data), _sha256(answer.data))
         if answer.reason == "missing":
             return None
         if answer.reason == "too large" and is_compiled(self._head(path)):

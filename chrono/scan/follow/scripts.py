@@ -14,9 +14,7 @@ SHELLS = {
     "sh": "sh", "dash": "sh", "ash": "sh", "posh": "sh", "bash": "bash", "rbash": "bash", "ksh": "bash",
     "ksh93": "bash", "mksh": "bash", "zsh": "zsh",
 }  # fmt: skip
-NODE_LIKE = frozenset(
-    ("node", "nodejs", "tsx", "ts-node", "ts-node-esm", "esno", "babel-node", "nodemon", "iojs")
-)
+NODE_LIKE = frozenset(("node", "nodejs", "tsx", "ts-node", "ts-node-esm", "esno", "babel-node", "nodemon", "iojs"))
 ENDINGS = {
     "sh": "sh", "bash": "bash", "zsh": "zsh", "ksh": "bash", "command": "sh", "py": "python", "pyw": "python",
     "js": "javascript", "mjs": "javascript", "cjs": "javascript", "ts": "javascript", "mts": "javascript",
@@ -40,9 +38,7 @@ def from_interpreter(scene: Scene) -> Answers:
     """What an interpreter, or a script run by its own path, starts."""
     word = scene.command.argv[0]
     if isinstance(word, str) and _names_a_path(word) and scene.args == scene.command.argv[1:]:
-        path = scene.path(
-            word.replace("\\", "/") if "\\" in word and scene.world.platform == "win32" else word
-        )
+        path = scene.path(word.replace("\\", "/") if "\\" in word and scene.world.platform == "win32" else word)
         own = _run_directly(scene, path) if path else []
         if own:
             return own
@@ -96,11 +92,7 @@ def language_of_first_line(text: str) -> str | None:
         while words and (words[0].startswith("-") or "=" in words[0]):
             # `-u NAME` is the only option here that takes a word of its own; `-S` may touch its text.
             skip = 2 if words[0] in ("-u", "--unset", "-C", "--chdir") else 1
-            words = (
-                [words[0][2:], *words[1:]]
-                if words[0].startswith("-S") and len(words[0]) > 2
-                else words[skip:]
-            )
+            words = [words[0][2:], *words[1:]] if words[0].startswith("-S") and len(words[0]) > 2 else words[skip:]
     if not words:
         return None
     name = program_name(words[0])
@@ -121,14 +113,10 @@ def _run_directly(scene: Scene, path: str) -> Answers:
     if file is None:
         return []
     language = language_of_file(file)
-    return (
-        [scene.start(file.text, language, scene.shown(path), file=file, args=scene.args)] if language else []
-    )
+    return [scene.start(file.text, language, scene.shown(path), file=file, args=scene.args)] if language else []
 
 
-def run_file(
-    scene: Scene, word: Word, language: str, args: tuple[Word, ...], endings: tuple[str, ...] = ()
-) -> Answers:
+def run_file(scene: Scene, word: Word, language: str, args: tuple[Word, ...], endings: tuple[str, ...] = ()) -> Answers:
     """The script file that `word` names, in `language`; `endings` are tried where the name alone is missing."""
     path = scene.path(word)
     if path is None:
@@ -165,9 +153,7 @@ def _from_stdin(scene: Scene, language: str, args: tuple[Word, ...]) -> Answers:
         if redirect.op == "<" and redirect.fd in (None, 0):
             answers = run_file(scene, redirect.target, language, args)
             return [
-                a._replace(via=(*a.via[:-1], f"{scene.program} < {a.via[-1]}"))
-                if isinstance(a, Started)
-                else a
+                a._replace(via=(*a.via[:-1], f"{scene.program} < {a.via[-1]}")) if isinstance(a, Started) else a
                 for a in answers
             ]
         if redirect.op in ("<<<", "<<") and isinstance(redirect.target, str):
@@ -274,11 +260,7 @@ def _module(scene: Scene, name: Word, args: tuple[Word, ...]) -> Answers:
                 return [file]
             if file is not None:
                 link = f"{scene.program} -m {name}"
-                return [
-                    scene.start(
-                        file.text, "python", f"{link}: {scene.shown(file.path)}", file=file, args=args
-                    )
-                ]
+                return [scene.start(file.text, "python", f"{link}: {scene.shown(file.path)}", file=file, args=args)]
     return []
 
 
@@ -293,9 +275,7 @@ def _python_path(scene: Scene) -> list[str]:
 def _run_by_module(scene: Scene, name: str, args: tuple[Word, ...]) -> Answers:
     """Modules that run a script named in their own arguments (`python -m pdb x.py`); timeit takes code."""
     if name == "timeit":
-        return [
-            s for code in args if isinstance(code, str) for s in _inline(scene, code, "python", "timeit", ())
-        ]
+        return [s for code in args if isinstance(code, str) for s in _inline(scene, code, "python", "timeit", ())]
     for at, word in enumerate(args):
         if word == "-m" and at + 1 < len(args):
             return _module(scene, args[at + 1], args[at + 2 :])
@@ -322,18 +302,11 @@ def _from_javascript(scene: Scene) -> Answers:
         if name in ("-e", "--eval", "-p", "--print", "-pe", "-ep"):
             code = value if equals else options.take()
         elif name in ("-r", "--require", "--import"):
-            answers += run_file(
-                scene, value if equals else options.take() or "", "javascript", (), _SCRIPT_ENDINGS
-            )
+            answers += run_file(scene, value if equals else options.take() or "", "javascript", (), _SCRIPT_ENDINGS)
     rest = options.rest()
     if code is not None:
         return answers + _inline(scene, code, "javascript", f"{scene.program} -e", rest)
-    if (
-        rest
-        and rest[0] in ("inspect", "watch")
-        and scene.path(rest[0])
-        and not scene.exists(scene.path(rest[0]) or "")
-    ):
+    if rest and rest[0] in ("inspect", "watch") and scene.path(rest[0]) and not scene.exists(scene.path(rest[0]) or ""):
         rest = rest[1:]
     if not rest or rest[0] in ("-", "/dev/stdin"):
         return answers + _from_stdin(scene, "javascript", rest[1:])
@@ -346,9 +319,7 @@ def _from_deno(scene: Scene) -> Answers:
         return [s for code in rest[:1] for s in _inline(scene, code, "javascript", "deno eval", ())]
     if verb in ("run", "serve", "test", "bench") or _ending(verb) in ENDINGS:
         operands = rest if verb in ("run", "serve", "test", "bench") else scene.args
-        values = frozenset(
-            ("-c", "--config", "--import-map", "--lock", "--cert", "--location", "--seed", "--port")
-        )
+        values = frozenset(("-c", "--config", "--import-map", "--lock", "--cert", "--location", "--seed", "--port"))
         options = _Options(operands, values)
         while options.next() is not None:
             pass
@@ -393,9 +364,7 @@ def _from_perl(scene: Scene) -> Answers:
     return _from_cluster(scene, "perl", code_letters="eE", takes_value="IMmxiFlCDd0", separate="I")
 
 
-def _from_cluster(
-    scene: Scene, language: str, *, code_letters: str, takes_value: str, separate: str
-) -> Answers:
+def _from_cluster(scene: Scene, language: str, *, code_letters: str, takes_value: str, separate: str) -> Answers:
     """Perl's and Ruby's options: letters in a cluster, of which some take the rest of the word (`-i.bak`, `-0777`)."""
     options = _Options(scene.args, frozenset())
     code: list[Word] = []

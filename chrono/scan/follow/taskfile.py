@@ -132,11 +132,7 @@ class _Run:
         if lines:
             folder = entry.get("dir")
             base = os.path.dirname(self.file.path)
-            cwd = (
-                os.path.normpath(os.path.join(base, _filled(folder, local)))
-                if isinstance(folder, str)
-                else base
-            )
+            cwd = os.path.normpath(os.path.join(base, _filled(folder, local))) if isinstance(folder, str) else base
             start = self.scene.start("\n".join(lines), "bash", chain[-1], file=self.file, cwd=cwd)
             self.answers.append(start._replace(via=(*self.scene.command.via, *chain)))
 

@@ -139,7 +139,7 @@ def _item(r: Reader) -> Item:
         r.pos += 1
         if r.dialect == "zsh" and r.peek() in "&|":
             r.pos += 1
-    elif char and char not in "\n);":
+    elif char and char not in ("\n);}" if r.dialect == "zsh" else "\n);"):
         raise r.unparsed(f"unexpected {char}")
     return Item(node, False)
 
@@ -536,6 +536,8 @@ def _quick_word(r: Reader, parts: _Parts) -> bool:
     text = match.group(1)
     if "=" in text and (not parts.words or parts.declares):
         return False
+    if text == "}" and r.dialect == "zsh":
+        return False
     r.budget.work += 1
     r.pos = match.end()
     parts.add_word(r, Word((Text(text, False),), *(r.fixed or match.span(1)), text))
@@ -552,7 +554,7 @@ def _part(r: Reader, parts: _Parts) -> bool:
             parts.redirs.append(redir)
             parts.last = r.pos
             return True
-    if char in "\n;&|)(":
+    if char in "\n;&|)(" or (char == "}" and r.dialect == "zsh"):
         return False
     if not parts.words or parts.declares:
         assign = _assignment(r)

@@ -9,7 +9,10 @@ from chrono.scan.shell.ansi import decode_echo, decode_printf
 from chrono.scan.shell.values import MANY_FIELDS, NUL_BYTE, collapse
 
 MAX_CHARS = 100_000
-_CONVERSION = re.compile(r"%(?:(%)|([-+ #0']*)(\*|[0-9]+)?(?:\.(\*|[0-9]+)?)?(?:\([^)]*\)T|[hlLqjzt]*([a-zA-Z])))")
+_CONVERSION = re.compile(
+    r"%(?:(%)|([-+ #0']{0,6})(\*|[0-9]{1,9})?(?:\.(\*|[0-9]{1,9})?)?"
+    r"(?:\([^)]{0,99}\)T|[hlLqjzt]{0,2}([a-zA-Z])))"
+)
 _OPTION = re.compile(r"-[neE]+\Z")
 
 

@@ -15,12 +15,12 @@ SHELLS = {
 
 STDIN_NAMES = frozenset(("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0", "-"))
 
-# Where dash and bash read or write the same text differently: braces, `$'`, `[[`, `((`, `<(`, `<<<`, `&>`, functions
-# with the keyword, arrays, `${x/…}`, backslashes for echo.
-_DIFFERS = re.compile(
-    r"\{[^{}\s]*(?:,|\.\.)[^{}]*\}|\$['\"\[]|\[\[|\(\(|[<>]\(|<<<|&>|\bfunction\b|\bselect\b|\bcoproc\b|\btime\b"
-    r"|=\(|\$\{[^}]*[/^,:\[@!]|\becho\b[^\n]*\\|\b(?:local|export|readonly)\b[^\n]*\$|\bsource\b|\blet\b|\bdeclare\b"
-)
+# Where dash and bash read or write the same text differently. Substrings and short patterns only: the text may be long.
+_DIFFERENT = (
+    "$'", '$"', "$[", "[[", "((", "<(", ">(", "<<<", "&>", "=(", "function", "select", "coproc", "time ", "source",
+    "let ", "alias", "declare", "typeset",
+)  # fmt: skip
+_DIFFERENT_SHORT = re.compile(r"\{[^\s{}$]{0,200}(?:,|\.\.)|\$\{[!#]?\w{1,60}[/^,:\[@]|~[+-]")
 
 
 class ShellCall(NamedTuple):
@@ -83,7 +83,17 @@ def read_call(name: str, argv: Argv) -> ShellCall | None:
 def dialects_of(dialect: str, text: str) -> tuple[str, ...]:
     """The dialects that may run a text: `sh` is dash or bash, zsh counts with bash; one where they agree."""
     if dialect == "sh":
-        return ("dash", "bash") if _DIFFERS.search(text) else ("bash",)
+        return ("dash", "bash") if _differs(text) else ("bash",)
     if dialect == "zsh":
         return ("zsh", "bash")
     return (dialect,)
+
+
+def _differs(text: str) -> bool:
+    if any(mark in text for mark in _DIFFERENT):
+        return True
+    if "\\" in text and "echo" in text:
+        return True
+    if "$" in text and ("local" in text or "export" in text or "readonly" in text):
+        return True
+    return ("{" in text or "~" in text) and _DIFFERENT_SHORT.search(text) is not None

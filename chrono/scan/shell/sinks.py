@@ -197,10 +197,9 @@ def _tar(argv: Argv, state: State) -> list[Inner]:
 
 
 _AWK_COMMAND = re.compile(
-    r"system\s*\(\s*\"((?:[^\"\\]|\\.)*)\"|\"((?:[^\"\\]|\\.)*)\"\s*\|&?\s*getline"
-    r"|\bprint[^|;}\n\"]*(?:\"(?:[^\"\\]|\\.)*\"[^|;}\n\"]*)*\|&?\s*\"((?:[^\"\\]|\\.)*)\""
+    r"system\s{0,9}\(\s{0,9}\"((?:[^\"\\]|\\.)*)\"|\"((?:[^\"\\]|\\.)*)\"\s{0,9}\|&?\s{0,9}getline"
+    r"|\bprint[^|;}\n\"]{0,300}(?:\"(?:[^\"\\]|\\.)*\"[^|;}\n\"]{0,300}){0,9}\|&?\s{0,9}\"((?:[^\"\\]|\\.)*)\""
 )
-_AWK_OPEN = re.compile(r"system\s*\(\s*(?!\")")
 
 
 def _awk(argv: Argv, state: State) -> list[Inner]:
@@ -219,7 +218,7 @@ def _awk(argv: Argv, state: State) -> list[Inner]:
     return out
 
 
-_SED_EXECUTE = re.compile(r"(?:^|[;\n{])\s*(?:\d+|\$|/[^/\n]*/)?\s*e\s+([^\n]+)")
+_SED_EXECUTE = re.compile(r"(?:^|[;\n{])[ \t]*(?:\d{1,9}[ \t]*|\$[ \t]*|/[^/\n]{0,200}/[ \t]*)?e[ \t]+([^\n]+)")
 
 
 def _sed(argv: Argv, state: State) -> list[Inner]:
@@ -231,9 +230,11 @@ def _sed(argv: Argv, state: State) -> list[Inner]:
     ]
 
 
-_VIM_SHELL = re.compile(r"(?:^|[|\n])\s*:*\s*(?:sil(?:ent)?!?\s+)?(?:exe(?:cute)?\s+['\"])?(?:%|\d*)?!([^\n]+)")
+_VIM_SHELL = re.compile(
+    r"(?:^|[|\n])[ \t]*(?::[ \t:]*)?(?:sil(?:ent)?!?[ \t]+)?(?:exe(?:cute)?[ \t]+['\"])?(?:%|\d{1,9})?!([^\n]+)"
+)
 _CALL = re.compile(r"(?:system(?:list)?|shell-command(?:-to-string)?|os\.execute|io\.popen|do shell script)\s*"
-                   r"\(?\s*([\"'])((?:[^\"'\\]|\\.)*)\1")  # fmt: skip
+                   r"(?:\(\s*)?([\"'])((?:[^\"'\\]|\\.)*)\1")  # fmt: skip
 
 
 def _editor(argv: Argv, state: State) -> list[Inner]:
@@ -261,7 +262,7 @@ def _osascript(argv: Argv, state: State) -> list[Inner]:
     ]
 
 
-_META = re.compile(r"^\s*(?:\\!|\.(?:shell|system)\s|system\s|!)\s*(.+)$", re.MULTILINE)
+_META = re.compile(r"^[ \t]*(?:\\!|\.(?:shell|system)[ \t]|system[ \t]|!)[ \t]*(\S.*)$", re.MULTILINE)
 
 
 def _database(argv: Argv, state: State) -> list[Inner]:
@@ -278,7 +279,7 @@ def _at(argv: Argv, state: State) -> list[Inner]:
     return [Inner(text=state.stdin, label="at", stdin="")] if state.stdin and not listing else []
 
 
-_CRON_LINE = re.compile(r"^[\s\0]*(?:@\w+|(?:[\d*/,A-Za-z-]+\s+){4}[\d*/,A-Za-z-]+)\s+(\S.*)$", re.MULTILINE)
+_CRON_LINE = re.compile(r"^[ \t\0]*(?:@\w+|(?:[\d*/,A-Za-z-]+[ \t]+){4}[\d*/,A-Za-z-]+)[ \t]+(\S.*)$", re.MULTILINE)
 
 
 def _crontab(argv: Argv, state: State) -> list[Inner]:

