@@ -199,6 +199,9 @@ class Ground:
             return (self._in_unknown_folder(text, word),)
         else:
             path = os.path.join(folder, text)
+            if (text == "~" or text.startswith("~/")) and self.world.lstat(path) is None:
+                # No file is called so: the home is meant, and one more eval or another shell would reach it.
+                path = os.path.join(self.world.home, text[2:])
         if is_glob(text) and self.world.lstat(path) is None:
             return self._glob(path, word)
         return (self._spot(path, word, last_link),)

@@ -139,6 +139,11 @@ def test_a_shell_knows_which_program_its_text_came_from(text: str, program: str)
 
 
 def test_a_downloaded_file_that_is_run_names_the_download() -> None:
-    for text in ("curl -o i.sh u; sh i.sh", "curl -so i.sh u && bash i.sh", "wget u/i.sh; sh i.sh", "wget -O i.sh u; . ./i.sh"):
+    for text in (
+        "curl -o i.sh u; sh i.sh",
+        "curl -so i.sh u && bash i.sh",
+        "wget u/i.sh; sh i.sh",
+        "wget -O i.sh u; . ./i.sh",
+    ):
         command = evaluate(text, WORLD).commands[-1]
         assert command.upstream and command.upstream[-1][0] in ("curl", "wget"), text

@@ -109,7 +109,9 @@ def test_what_a_wrapper_starts_is_reported_with_its_chain(
     assert (argv, via) in [(command.argv, command.via) for command in commands(text)]
 
 
-@pytest.mark.parametrize("text", [row[0] for row in INNER if row[2] and row[2][0] not in ("command", "exec", "builtin", "trap")])
+@pytest.mark.parametrize(
+    "text", [row[0] for row in INNER if row[2] and row[2][0] not in ("command", "exec", "builtin", "trap")]
+)
 def test_the_wrapper_itself_is_reported_too(text: str) -> None:
     first = text.split(" | ")[-1].split()[0].split("=")[0]
     assert first in [command.argv[0] for command in commands(text)]
