@@ -15,6 +15,8 @@ from typing import Any
 
 import pytest
 
+from chrono.cli.render import AGENT_MARKS
+
 ROOT = Path(__file__).resolve().parents[1]
 REAL_HOME = os.path.realpath(os.path.expanduser("~"))
 
@@ -60,7 +62,8 @@ def pytest_configure(config: pytest.Config) -> None:
     for name in list(os.environ):
         if name.startswith(("CHRONO", "CLAUDE", "GIT_", "XDG_")) and not name.startswith(_KEPT):
             del os.environ[name]
-    for name in ("CODEX_SANDBOX", "GEMINI_CLI", "QWEN_CODE", "CURSOR_AGENT", "NO_COLOR", "COLUMNS", "BASH_ENV", "ENV"):
+    # A CI machine, or an agent that runs this suite, is nobody who can be asked; the tests say so themselves.
+    for name in ("CI", *AGENT_MARKS, "NO_COLOR", "COLUMNS", "BASH_ENV", "ENV"):
         os.environ.pop(name, None)
     os.environ.update(
         CHRONO_SERVICE="off",
