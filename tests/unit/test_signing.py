@@ -205,3 +205,28 @@ def test_public_keys_are_values() -> None:
     key = generate().public
     assert PublicKey(key.raw) == key
     assert len({key, PublicKey(key.raw)}) == 1
+
+
+# RFC 8410 section 10.3
+PLAIN = b"""-----BEGIN PRIVATE KEY-----
+MC4CAQAwBQYDK2VwBCIEINTuctv5E1hK1bbY8fdp+K06/nwoy/HU++CXqI9EdVhC
+-----END PRIVATE KEY-----
+"""
+
+
+def test_the_key_of_rfc_8410_is_read_however_its_lines_are_cut() -> None:
+    public = base64.b64decode("Gb9ECWmEzf6FQbrBZ9w7lshQhqowtrbLDFw4rXAxZuE=")
+    assert signer_of_pem(PLAIN).public.raw == public
+    assert signer_of_pem(PLAIN.replace(b"\n", b"\r\n")).public.raw == public
+    assert signer_of_pem(PLAIN.replace(b"BCIE", b"BC\nIE")).public.raw == public
+    assert signer_of_pem(PLAIN.replace(b"BCIE", b"BC  IE")).public.raw == public  # the general reader's business
+
+
+def test_a_plain_key_is_read_without_the_general_reader() -> None:
+    code = (
+        "import sys; from chrono.signing import signer_of_pem;"
+        f" signer_of_pem({PLAIN!r}).sign(b'x');"
+        " print([name for name in sys.modules if name.endswith('.serialization')])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
