@@ -42,6 +42,9 @@ _PACK_KEYS = ("pack", "title", "lists", "programs", "rules", "format")
 
 Path = tuple[str | int, ...]
 
+Harmless = tuple[tuple[str, frozenset[str]], ...]
+"""For each subcommand the options, and last words, with which a program only tells what it would do."""
+
 
 class RulePackError(PluginError):
     """A rule pack (or a policy's own rules) that is not valid; `line` is 1-based where known."""
@@ -73,7 +76,7 @@ def compile_pack(text: str, name: str, *, pack: str) -> Pack:
     if reader.text(body.get("pack"), ("pack",)) != pack:
         reader.fail(("pack",), f"the pack calls itself {body.get('pack')!r} but is registered as {pack!r}")
     reader.lists = _lists(reader, body.get("lists", {}))
-    reader.options = _programs(reader, body.get("programs", {}))
+    _programs(reader, body.get("programs", {}))
     title = reader.text(body.get("title"), ("title",))
     return Pack(pack, title, _rules(reader, body.get("rules"), ("rules",), custom=False))
 
@@ -95,6 +98,7 @@ class _Reader:
         self.pack = pack
         self.lists: dict[str, tuple[str, ...]] = {}
         self.options: dict[str, Options] = {}
+        self.harmless: dict[str, Harmless] = {}
 
     def fail(self, path: Path, message: str, hint: str | None = None) -> RulePackError:
         line = self.document.line_of(*path)
@@ -147,26 +151,27 @@ def _lists(reader: _Reader, value: object) -> dict[str, tuple[str, ...]]:
     return {name: reader.texts(items, ("lists", name)) for name, items in found.items()}
 
 
-def _programs(reader: _Reader, value: object) -> dict[str, Options]:
-    found: dict[str, Options] = {}
+def _programs(reader: _Reader, value: object) -> None:
+    """How the options of programs are read, and with which of them a program only tells what it would do."""
     for names, body in reader.mapping(value, ("programs",), None).items():
         path: Path = ("programs", names)
-        fields = reader.mapping(body, path, ("style", "values"))
+        fields = reader.mapping(body, path, ("style", "values", "harmless"))
         style = reader.words(fields.get("style", "gnu"), (*path, "style"), STYLES)[0]
-        tables = fields.get("values", {})
-        if isinstance(tables, list | str):
-            tables = {"": tables}
-        values = reader.mapping(tables, (*path, "values"), None)
-        options: Options = (
-            style,
-            tuple(
-                (verb.strip(), frozenset(_split(reader.texts(items, (*path, "values", verb)) if items else ())))
-                for verb, items in values.items()
-            ),
-        )
+        options: Options = (style, _by_verb(reader, fields.get("values", {}), (*path, "values")))
+        harmless: Harmless = _by_verb(reader, fields.get("harmless", {}), (*path, "harmless"))
         for name in names.split():
-            found[name] = options
-    return found
+            reader.options[name] = options
+            if harmless:
+                reader.harmless[name] = harmless
+
+
+def _by_verb(reader: _Reader, value: object, path: Path) -> Harmless:
+    """Words for each subcommand: `a b c`, or a mapping from subcommand ("" for the program itself) to such words."""
+    tables = {"": value} if isinstance(value, list | str) else value
+    return tuple(
+        (verb.strip(), frozenset(_split(reader.texts(items, (*path, verb)) if items else ())))
+        for verb, items in reader.mapping(tables, path, None).items()
+    )
 
 
 def _split(texts: tuple[str, ...]) -> list[str]:
@@ -211,6 +216,7 @@ def _rule(reader: _Reader, value: object, path: Path, *, custom: bool) -> Rule:
         for index, item in enumerate(alternatives)
     ]
     programs, touches = _dispatch(matchers)
+    matchers = [_acting(reader, matcher) for matcher in matchers]
     return Rule(
         id=rule_id,
         title=optional("title", rule_id),
@@ -244,6 +250,13 @@ def _dispatch(matchers: list[Matcher]) -> tuple[tuple[str, ...], tuple[str, ...]
         else:
             return (), ()
     return tuple(dict.fromkeys(programs)), tuple(dict.fromkeys(touches))
+
+
+def _acting(reader: _Reader, matcher: Matcher) -> Matcher:
+    """The matcher, which does not hold where one of its programs is called with a harmless option."""
+    named = [name for condition in matcher if condition[0] == "program" for name in condition[1]]  # type: ignore[attr-defined]
+    known = tuple((name, reader.harmless[name]) for name in named if name in reader.harmless)
+    return (*matcher, ("acts", known)) if known else matcher
 
 
 def _matcher(reader: _Reader, value: object, path: Path) -> Matcher:

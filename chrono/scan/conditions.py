@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from chrono.scan.command import Command, Many, Pattern, Redirect, Word
-from chrono.scan.options import Parsed, parse, program_names
+from chrono.scan.options import Parsed, flag_is, parse, program_names
 from chrono.scan.paths import Ground, Spot, Touch
 from chrono.scan.rule import GNU, Matcher, Options, Rule, Text
 from chrono.scan.touch import options_of as usual_options
@@ -358,6 +358,30 @@ def _regex(case: Case, pattern: str, where: str) -> bool:
     return any(isinstance(w, str) and re.search(pattern, w[:MAX_REGEX_SUBJECT]) is not None for w in words)
 
 
+_OFF = ("none", "false", "no", "0")
+
+
+def _acts(case: Case, harmless: tuple[tuple[str, tuple[tuple[str, frozenset[str]], ...]], ...]) -> bool:
+    """Whether the program does what it is asked, and does not only tell what it would do (`--dry-run`, `--help`)."""
+    parsed = case.parsed
+    for name, by_verb in harmless:
+        if name not in case.names:
+            continue
+        told: frozenset[str] = frozenset()
+        depth = -1
+        for verb, words in by_verb:
+            path = tuple(verb.split())
+            if len(path) > depth and parsed.words[: len(path)] == path:
+                told, depth = words, len(path)
+        for written, value in parsed.flags:
+            if value not in _OFF and any(flag_is(parsed.style, written, flag) for flag in told):
+                return False
+        last = parsed.words[-1] if parsed.words else None
+        if isinstance(last, str) and last[:1] != "-" and last in told:
+            return False
+    return True
+
+
 def _any(case: Case, *matchers: Matcher) -> bool:
     return any(holds(matcher, case) for matcher in matchers)
 
@@ -393,6 +417,7 @@ _KINDS: dict[str, Callable[..., Any]] = {
     "cwd": _cwd,
     "sql": _sql,
     "regex": _regex,
+    "acts": _acts,
     "any": _any,
     "all": _all,
     "unless": _unless,
