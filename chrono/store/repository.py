@@ -73,6 +73,12 @@ class Store:
         """
         return cls(layout, writable=scaffold.check(layout), disk=disk or Disk())
 
+    @staticmethod
+    def disarm(layout: ProjectLayout, *, disk: Disk | None = None) -> str | None:
+        """Makes a stranger's repository harmless to people's own git; see `scaffold.disarm`. Raises StoreError."""
+        scaffold.check(layout)
+        return scaffold.disarm(layout, disk or Disk())
+
     @property
     def writable(self) -> bool:
         """False where `.chrono` belongs to another user: it is read, never written."""

@@ -33,6 +33,8 @@ _CONFIG = b"""[core]
 """
 
 _FOLDERS = (b"objects", b"objects/info", b"objects/pack", b"refs", b"refs/heads", b"refs/tags", b"refs/chrono")
+_GIT_DATA = (b"HEAD", b"objects", b"refs", b"packed-refs")
+_ALTERNATES = (b"objects/info/alternates", b"objects/info/http-alternates")
 _MUST_BE_FOLDERS = (b"", b"objects", b"refs")
 _MUST_NOT_BE_LINKS = (b"objects/pack", b"refs/heads", b"refs/chrono", b"refs/chrono/auto", b"refs/chrono/rescue")
 
@@ -63,6 +65,30 @@ def create(layout: ProjectLayout, disk: Disk) -> None:
         disk.fsync_folder(folder)
     except OSError as error:
         raise StoreError(f"{layout.repo} could not be made: {error.strerror}") from error
+
+
+def disarm(layout: ProjectLayout, disk: Disk) -> str | None:
+    """Gives a stranger's repository our configuration, and moves aside all that is neither an object nor a ref.
+
+    A person's own git obeys what lies there: hooks, a configuration that names programs, alternates outside the
+    project. Nothing is deleted. Returns the folder that now holds what was moved, None where there was nothing.
+    Raises StoreError.
+    """
+    repo = os.fsencode(layout.repo)
+    aside = b"%s.aside-%s" % (repo, os.urandom(4).hex().encode())
+    strange = [name for name in os.listdir(repo) if name not in _GIT_DATA]
+    strange += [name for name in _ALTERNATES if os.path.lexists(os.path.join(repo, name))]
+    try:
+        if strange:
+            disk.mkdir(aside, 0o700)
+        for name in strange:
+            disk.rename(os.path.join(repo, name), os.path.join(aside, name.replace(b"/", b"-")))
+        _write(repo + b".config", _CONFIG, disk)
+        disk.rename(repo + b".config", os.path.join(repo, b"config"))
+        disk.fsync_folder(repo)
+    except OSError as error:
+        raise StoreError(f"{layout.repo} could not be taken over: {error.strerror}") from error
+    return os.fsdecode(aside) if strange else None
 
 
 def check(layout: ProjectLayout) -> bool:

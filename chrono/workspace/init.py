@@ -103,6 +103,8 @@ def _own(ws: Workspace, by: Actor, *, adopt: bool, timeout_s: float) -> bool:
         # A stranger's journal must never be acted on, so it goes before the project becomes ours.
         for path in (layout.journal, layout.stat_cache):
             _remove_file(path)
+        if had_repo:
+            Store.disarm(layout)
     more = _origin(ws) if strange and adopt and had_repo and not had_log else ()
     try:
         log = create(project_place(layout), ws.home, ws.keys, ws.clock, by, timeout_s=timeout_s, more=more, adopt=adopt)

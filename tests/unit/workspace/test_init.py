@@ -151,6 +151,31 @@ def test_a_committed_repository_without_a_log_is_foreign(
     assert verify(done.ws, full=True).exit_code == 0
 
 
+def test_nothing_a_stranger_left_for_git_survives_adoption(
+    ws: Workspace, root: Path, environ: dict[str, str], by: Actor, tmp_path: Path
+) -> None:
+    repo, marker = Path(ws.layout.repo), tmp_path / "marker"
+    ours = (repo / "config").read_bytes()
+    (repo / "config").write_text(f"[core]\n\tbare = true\n\tfsmonitor = touch {marker}\n[alias]\n\tlog = !false\n")
+    (repo / "hooks").mkdir()
+    (repo / "hooks" / "post-index-change").write_text(f"#!/bin/sh\ntouch {marker}\n")
+    (repo / "config.worktree").write_text("[core]\n\tpager = false\n")
+    (repo / "objects" / "info" / "alternates").write_text("/etc\n")
+    initialise(str(root), other(environ, tmp_path), by, adopt=True)
+    assert (repo / "config").read_bytes() == ours
+    assert sorted(path.name for path in repo.iterdir() if path.name not in ("packed-refs",)) == [
+        "HEAD",
+        "config",
+        "objects",
+        "refs",
+    ]
+    assert not (repo / "objects" / "info" / "alternates").exists()
+    (aside,) = (path for path in (root / ".chrono").iterdir() if ".aside-" in path.name)
+    assert "post-index-change" in [path.name for path in (aside / "hooks").iterdir()]
+    seen = subprocess.run(["git", "-C", str(repo), "fsck", "--strict"], capture_output=True)
+    assert seen.returncode == 0 and not marker.exists()
+
+
 def test_a_log_that_vanished_is_not_begun_anew(ws: Workspace, root: Path, environ: dict[str, str], by: Actor) -> None:
     ws.close()
     os.unlink(ws.layout.audit_log)
