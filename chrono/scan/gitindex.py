@@ -18,19 +18,28 @@ def is_committed(path: str, top: str | None, world: World) -> bool:
 
     specs: git's own hash of a blob, SHA-1 over `blob SIZE NUL CONTENT`. A filter (line ends, LFS) makes the answer no.
     """
+    blob = _indexed(path, top, world)
+    return blob is not None and blob == _blob_on_disk(path, world)
+
+
+def is_changed(path: str, top: str | None, world: World) -> bool:
+    """Whether the index has the file with another content than it has now: git's own copy would change it."""
+    blob = _indexed(path, top, world)
+    return blob is not None and blob != _blob_on_disk(path, world)
+
+
+def _indexed(path: str, top: str | None, world: World) -> bytes | None:
     if top is None or not path.startswith(top.rstrip("/") + "/"):
-        return False
+        return None
     index = world.read(os.path.join(top, ".git", "index"), MAX_INDEX_BYTES)
     if not isinstance(index, Read) or index.data[:4] != b"DIRC" or index.data[4:8] not in (b"\0\0\0\2", b"\0\0\0\3"):
-        return False
-    name = os.fsencode(path[len(top.rstrip("/")) + 1 :])
-    blob = _blob_of(index.data, name)
-    if blob is None:
-        return False
+        return None
+    return _blob_of(index.data, os.fsencode(path[len(top.rstrip("/")) + 1 :]))
+
+
+def _blob_on_disk(path: str, world: World) -> bytes | None:
     content = world.read(path, MAX_FILE_BYTES)
-    if not isinstance(content, Read):
-        return False
-    return blob == _sha1(b"blob %d\0" % len(content.data) + content.data)
+    return _sha1(b"blob %d\0" % len(content.data) + content.data) if isinstance(content, Read) else None
 
 
 def _blob_of(index: bytes, name: bytes) -> bytes | None:

@@ -10,9 +10,10 @@ from collections.abc import Iterator
 
 from chrono.scan.command import Command, Word
 from chrono.scan.finding import Target
-from chrono.scan.gitindex import is_committed
+from chrono.scan.gitindex import is_changed, is_committed
 from chrono.scan.options import Parsed, parse
-from chrono.scan.paths import Claim, Ground, Spot, Touch, is_glob
+from chrono.scan.paths import Claim, Ground, Spot, Touch, is_glob, is_within
+from chrono.scan.places import CONTROL_FILES
 from chrono.scan.rule import Options
 
 GIT_OPTIONS: Options = (
@@ -61,6 +62,9 @@ def git_touches(command: Command, ground: Ground) -> Iterator[Claim | Touch]:
             yield from git.control_only(rest, "delete")
     elif verb == "mv":
         yield from git.control_only(rest, "move")
+    elif verb == "stash":
+        if not rest or (rest[0] in ("push", "save") and parsed.after_dashes is None):
+            yield from git.control_changed()
     elif verb == "clean":
         if parsed.has_any(("-f", "--force")) and not parsed.has_any(("-n", "--dry-run", "-i", "--interactive")):
             yield from git.untracked(rest)
@@ -109,6 +113,15 @@ class _Git:
     def everything(self, how: str, shown: str = "the work tree") -> Iterator[Touch]:
         top = self.top()
         yield Touch(how, Spot(Target(top, shown, "worktree", True), True, "dir"))
+        yield from self.control_changed()
+
+    def control_changed(self) -> Iterator[Touch]:
+        """Control files that git holds in another form: its copy, say one without the hook, would come back."""
+        top = self.top()
+        for name in CONTROL_FILES:
+            path = f"{top}/{name}"
+            if top is not None and is_changed(path, top, self.ground.world):
+                yield Touch("write", Spot(Target(path, path, "control"), True, "file"))
 
     def checkout(self, rest: tuple[Word, ...]) -> Iterator[Claim | Touch]:
         parsed = self.parsed
@@ -171,6 +184,8 @@ class _Git:
                     place = "worktree" if whole else target.place
                     spot = spot._replace(target=target._replace(place=place, whole=whole))
                 yield Touch("discard", spot)
+                if spot.target.whole and target.path is not None and top is not None and is_within(top, target.path):
+                    yield from self.control_changed()
 
     def control_only(self, words: tuple[Word, ...], how: str) -> Iterator[Touch]:
         for word in words:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -179,3 +180,31 @@ def test_the_shipped_example_holds_against_the_installed_rules(here: Path, envir
     assert decision(here, environ, "kubectl --context production get pods") == "block"
     assert decision(here, environ, "kubectl --context staging get pods") == "allow"
     assert decision(here, environ, "touch migrations/1.sql") == "block"
+
+
+def test_git_may_not_put_back_the_settings_of_before_the_hook(here: Path, environ: dict[str, str]) -> None:
+    def git(*words: str) -> None:
+        subprocess.run(["git", "-C", str(here), *words], check=True, capture_output=True)
+
+    settings = here / ".claude" / "settings.json"
+    settings.parent.mkdir()
+    settings.write_text("{}\n")
+    git("init", "-q")
+    git("add", "README", ".claude")
+    git("commit", "-q", "-m", "settings without a hook")
+    for text in ("git stash", "git reset --hard", "git checkout ."):
+        assert decision(here, environ, text) == "allow", text
+    settings.write_text('{"hooks": {}}\n')
+    for text in (
+        "git stash",
+        "git stash push -m before",
+        "git reset --hard",
+        "git checkout .",
+        "git restore :/",
+        "git switch --discard-changes main",
+    ):
+        assert decision(here, environ, text) == "block", text
+    for text in ("git stash push -- src", "git stash list", "git restore README", "git checkout -b more"):
+        assert decision(here, environ, text) == "allow", text
+    git("commit", "-qam", "settings with the hook")
+    assert decision(here, environ, "git stash") == "allow"
