@@ -72,8 +72,12 @@ def write_all(fd: int, data: bytes) -> None:
 
 
 def _thread_lock(path: str) -> threading.Lock:
-    with _threads_guard:
-        return _threads.setdefault(os.path.abspath(path), threading.Lock())
+    """One lock a spelling of the path is enough: it only spares threads the waiting loop, `flock` keeps them apart."""
+    lock = _threads.get(path)
+    if lock is None:
+        with _threads_guard:
+            lock = _threads.setdefault(path, threading.Lock())
+    return lock
 
 
 def _forget_locks_of_the_parent() -> None:
@@ -128,7 +132,7 @@ def file_lock(path: str, *, timeout_s: float) -> Iterator[None]:
     """
     deadline = time.monotonic() + timeout_s
     thread_lock = _thread_lock(path)
-    if not thread_lock.acquire(timeout=max(timeout_s, 0)):
+    if not (thread_lock.acquire(blocking=False) or thread_lock.acquire(timeout=max(timeout_s, 0))):
         raise _locked(path, timeout_s)
     try:
         fd = _acquire(path, deadline, timeout_s)
@@ -140,16 +144,18 @@ def file_lock(path: str, *, timeout_s: float) -> Iterator[None]:
         thread_lock.release()
 
 
+_LOCK_FLAGS = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
+
+
 def _acquire(path: str, deadline: float, timeout_s: float) -> int:
     pause_s = 0.0005
-    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
     while True:
-        fd = os.open(path, flags, 0o600)
+        fd = os.open(path, _LOCK_FLAGS, 0o600)
         try:
             if _try_lock(fd):
                 if _same_file(fd, path):
                     # one width, so that no truncation is needed: that costs ten times the rest on ext4
-                    note = f"pid {os.getpid():<16}\n".encode()
+                    note = b"pid %-16d\n" % os.getpid()
                     os.pwrite(fd, note, 0) if hasattr(os, "pwrite") else os.write(fd, note)
                     return fd
                 os.close(fd)

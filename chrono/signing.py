@@ -91,11 +91,12 @@ def public_key_of_text(text: str) -> PublicKey:
 class Signer:
     """A private Ed25519 key that signs. It never shows itself: `repr` names the key id only."""
 
-    __slots__ = ("_key", "public")
+    __slots__ = ("_key", "kid", "public")
 
     def __init__(self, key: Ed25519PrivateKey) -> None:
         self._key = key
         self.public = public_key(key.public_key().public_bytes_raw())
+        self.kid = self.public.kid
 
     def sign(self, data: bytes) -> bytes:
         """64 bytes over `data` (RFC 8032, pure Ed25519)."""

@@ -75,6 +75,7 @@ class AuditLog:
         self._signer: Signer | None = None
         self._pin: Pin | None = None
         self._pin_stamp: tuple[int, ...] | None = None
+        self._placed = False  # whether the open file lies where the pin says
         self._notes: tuple[tuple[str, Json], ...] = ()
 
     @property
@@ -186,6 +187,7 @@ class AuditLog:
         if self._fd >= 0 and (info.st_dev, info.st_ino) == self._inode and info.st_nlink == 1:
             return
         self.close()
+        self._placed = False
         self._fd, opened = open_plain(self.place.log, os.O_RDWR | os.O_APPEND)
         self._inode = (opened.st_dev, opened.st_ino)
         self._head_fd, _ = open_plain(self.place.head, os.O_RDWR | os.O_CREAT)
@@ -201,10 +203,12 @@ class AuditLog:
             stamp = (info.st_ino, info.st_mtime_ns, info.st_size)
         except FileNotFoundError:
             stamp = (0, 0, 0)
-        if self._pin is None or stamp != self._pin_stamp:
-            self._pin, self._pin_stamp = self._checked_pin(), stamp
-        pin = self._pin
+        if self._pin is not None and stamp == self._pin_stamp and self._placed:
+            return
+        self._pin = pin = self._checked_pin()
+        self._pin_stamp, self._placed = stamp, True
         if os.stat(self.place.folder).st_ino != pin.inode and whereabouts(pin, self.place) == "copied":
+            self._placed = False
             raise AuditTampered(
                 f"fork alarm: {self.place.log} is a copy of the log that this home keeps in {pin.path}",
                 "run chrono init --adopt to give this copy a log of its own",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+from functools import lru_cache
 from hashlib import sha256
 from typing import NamedTuple
 
@@ -37,6 +38,7 @@ class Checkpoint(NamedTuple):
         return f"{self.origin}\n{self.size}\n{base64.b64encode(self.root).decode('ascii')}\n"
 
 
+@lru_cache(maxsize=16)
 def key_hash(origin: str, key: PublicKey) -> bytes:
     """First 4 bytes of SHA-256(name || LF || 0x01 || key) (C2SP signed-note)."""
     return sha256(origin.encode("utf-8") + b"\n\x01" + key.raw).digest()[:4]
@@ -47,8 +49,9 @@ def sign(checkpoint: Checkpoint, signer: Signer | None) -> str:
     text = checkpoint.text
     if signer is None:
         return text + "\n"
-    blob = key_hash(checkpoint.origin, signer.public) + signer.sign(text.encode("utf-8"))
-    return f"{text}\n{_DASH}{checkpoint.origin} {base64.b64encode(blob).decode('ascii')}\n"
+    origin = checkpoint.origin
+    blob = key_hash(origin, signer.public) + signer.sign(text.encode("ascii"))
+    return f"{text}\n{_DASH}{origin} {binascii.b2a_base64(blob, newline=False).decode('ascii')}\n"
 
 
 def parse(note: str) -> tuple[Checkpoint, tuple[tuple[str, bytes], ...]]:

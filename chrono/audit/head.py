@@ -11,7 +11,7 @@ import zlib
 from typing import NamedTuple
 
 from chrono.audit.merkle import CompactRange
-from chrono.canonical import Json, NotCanonical, canonical_bytes, parse
+from chrono.canonical import NotCanonical, parse
 
 SLOT_BYTES = 4096
 _PREFIX = struct.Struct(">II")  # length, CRC-32 of the payload
@@ -35,16 +35,13 @@ class Head(NamedTuple):
 
 def write(fd: int, head: Head) -> None:
     """Writes `head` into the slot of its size's last bit, one `pwrite`. Not synced: it is a cache."""
-    value: dict[str, Json] = {
-        "fmt": FORMAT,
-        "hashes": [part.hex() for part in head.hashes],
-        "last": head.leaf,
-        "log": head.log,
-        "note": head.note,
-        "off": head.offset,
-        "size": head.size,
-    }
-    payload = canonical_bytes(value)
+    # By hand, since each append pays for it; `_slot` reads it back as canonical JSON, and a test compares the two.
+    hashes = ",".join([f'"{part.hex()}"' for part in head.hashes])
+    note = head.note.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    payload = (
+        f'{{"fmt":{FORMAT},"hashes":[{hashes}],"last":"{head.leaf}","log":"{head.log}","note":"{note}",'
+        f'"off":{head.offset},"size":{head.size}}}'
+    ).encode()
     slot = _PREFIX.pack(len(payload), zlib.crc32(payload)) + payload
     if len(slot) > SLOT_BYTES:
         raise ValueError(f"a head of {len(slot)} bytes does not fit its slot")

@@ -40,7 +40,7 @@ class CompactRange:
         """Appends one leaf hash."""
         size = self.size
         while size & 1:
-            leaf = node_hash(self.hashes.pop(), leaf)
+            leaf = sha256(b"\x01" + self.hashes.pop() + leaf).digest()
             size >>= 1
         self.hashes.append(leaf)
         self.size += 1
@@ -49,9 +49,9 @@ class CompactRange:
         """The tree's root, 32 bytes."""
         if not self.hashes:
             return EMPTY_ROOT
-        root = self.hashes[-1]
-        for left in reversed(self.hashes[:-1]):
-            root = node_hash(left, root)
+        *lefts, root = self.hashes
+        for left in reversed(lefts):
+            root = sha256(b"\x01" + left + root).digest()
         return root
 
     def copy(self) -> CompactRange:

@@ -124,7 +124,7 @@ def encode(entry: Entry, *, n: int, at: str, log: str, prev: str, signer: Signer
         raise ValueError(f"{entry.ev!r} is not a kind of record")
     value: dict[str, Json] = {
         "at": at,
-        "by": _members(entry.by._asdict(), MAX_NAME),
+        "by": _members(entry.by._fields, entry.by, MAX_NAME),
         "ev": entry.ev,
         "fmt": FORMAT,
         "log": log,
@@ -134,7 +134,7 @@ def encode(entry: Entry, *, n: int, at: str, log: str, prev: str, signer: Signer
     if entry.act is not None:
         value["act"] = _act(entry.act)
     if entry.anchor is not None:
-        value["anchor"] = _members(entry.anchor._asdict())
+        value["anchor"] = _members(entry.anchor._fields, entry.anchor)
     line = _sealed(value, signer)
     if len(line) > MAX_LINE_BYTES:
         value["act"] = _digest_of(value.get("act"))
@@ -147,24 +147,27 @@ def encode(entry: Entry, *, n: int, at: str, log: str, prev: str, signer: Signer
 def _sealed(value: dict[str, Json], signer: Signer | None) -> bytes:
     if signer is None:
         return canonical_bytes(value)
-    body = canonical_bytes({**value, "kid": signer.public.kid})
-    signature = base64.b64encode(signer.sign(SIGNED_PREFIX + body))
+    value["kid"] = signer.kid
+    body = canonical_bytes(value)
+    signature = binascii.b2a_base64(signer.sign(SIGNED_PREFIX + body), newline=False)
     return body[:-1] + b',"sig":"' + signature + b'"}'
 
 
-def _members(fields: dict[str, object], limit: int = MAX_TEXT) -> dict[str, Json]:
+def _members(names: tuple[str, ...], values: tuple[object, ...], limit: int = MAX_TEXT) -> dict[str, Json]:
     members: dict[str, Json] = {}
-    for key, value in fields.items():
+    for key, value in zip(names, values, strict=True):
+        if value is None or value == "":
+            continue
         if isinstance(value, str):
-            if value:
-                members[key] = _text(value, limit)
+            plain = len(value) <= limit and value.isascii() and "\0" not in value
+            members[key] = value if plain else _text(value, limit)
         elif isinstance(value, int):
             members[key] = value
     return members
 
 
 def _act(act: Act) -> dict[str, Json]:
-    members = _members(act._asdict())
+    members = _members(act._fields, act)
     if act.cmd is not None and len(act.cmd) > MAX_TEXT:
         members["cmd_chars"] = len(act.cmd)
         members["cmd_sha256"] = sha256_hex(recordable(act.cmd).encode("utf-8"))

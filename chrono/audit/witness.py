@@ -89,13 +89,13 @@ class Witness:
 
     def appended(self, mark: Mark) -> None:
         """Notes an append (`A`), before it is acknowledged. The caller holds the log's lock, and has read `state`."""
-        size = self._write(_marked(mark))
+        size = self._write(_marked(mark), mark=mark)
         if size > COMPACT_BYTES:
             self._compact()
 
     def acknowledged(self, size: int) -> None:
         """Notes that `size` records are on the disk (`S`)."""
-        self._write(f"S {size}\n")
+        self._write(f"S {size}\n", acknowledged=size)
 
     def latch(self, alarm: Alarm) -> None:
         """Latches `alarm`; the first one stays. The next mark counts from here on."""
@@ -150,14 +150,25 @@ class Witness:
         self._fd, self._inode = fd, (info.st_dev, info.st_ino)
         return info.st_size
 
-    def _write(self, line: str) -> int:
-        """Appends `line`; the size of the file afterwards, as far as this process knows."""
-        size = self._open(create=True) or 0
+    def _write(self, line: str, *, mark: Mark | None = None, acknowledged: int = 0) -> int:
+        """Appends `line`; the size of the file afterwards, as far as this process knows.
+
+        `mark` or `acknowledged` is what the line says: where nobody else wrote meanwhile, it need not be read again.
+        """
+        # Under the log's lock nobody replaces the file, so a mark goes where `state` has just looked.
+        size = self._read if mark is not None and self._fd >= 0 else self._open(create=True) or 0
         data = line.encode("ascii")
-        if self._torn and size > self._read:
+        if self._torn and (mark is not None or size > self._read):
             data = b"\n" + data  # a write that was cut off must not swallow this line
         write_all(self._fd, data)
-        return size + len(data)
+        if (mark is None and not acknowledged) or self._torn:
+            return size + len(data)
+        end = os.lseek(self._fd, 0, os.SEEK_CUR)
+        if end - len(data) == self._read:
+            self._read = end
+            state = self._state
+            self._state = state._replace(mark=mark or state.mark, acknowledged=max(state.acknowledged, acknowledged))
+        return end
 
     def _compact(self) -> None:
         """Rewrites the file as its state. A line that another process adds meanwhile is carried over."""

@@ -28,7 +28,11 @@ def test_text_is_escaped_as_rfc_8785_wants_it() -> None:
         ("a\0", "NUL"),
         (["a\0"], "NUL"),
         ({"k": "a\0"}, "NUL"),
+        ({"a": ["\\u0000", {"b": "\0"}]}, "NUL"),
+        ({"\0": 1}, "ASCII"),
         ({"é": 1}, "ASCII"),
+        ({"k": MAX_INT + 1}, "2\\^53"),
+        ({"k": 1.5}, "float"),
         ({1: 1}, "ASCII"),
         ("\ud800", "surrogate"),
         ({"k": "\udcff"}, "surrogate"),
@@ -39,6 +43,10 @@ def test_text_is_escaped_as_rfc_8785_wants_it() -> None:
 def test_what_has_no_one_form_is_refused(value: Json, why: str) -> None:
     with pytest.raises(NotCanonical, match=why):
         canonical_bytes(value)
+
+
+def test_the_escape_of_a_nul_may_be_spelled_out_in_a_text() -> None:
+    assert parse(canonical_bytes({"k": "\\u0000"})) == {"k": "\\u0000"}
 
 
 def nested(depth: int) -> Json:

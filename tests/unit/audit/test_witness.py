@@ -54,6 +54,23 @@ def test_lines_of_another_process_are_seen(witness: Witness) -> None:
     assert witness.state().acknowledged == 1
 
 
+def test_what_a_writer_knows_of_its_own_lines_is_what_a_reader_finds(witness: Witness) -> None:
+    other = again(witness)
+    for size in range(1, 30):
+        witness.state()
+        if size % 5 == 0:
+            other.acknowledged(size + 3)  # in between
+        witness.appended(mark(size))
+        if size % 7 == 0:
+            with open(witness._path, "ab") as file:
+                file.write(b"S 99")  # a write that was cut off
+        witness.acknowledged(size)
+        if size % 11 == 0:
+            other.dropped()
+        assert witness.state() == again(witness).state()
+    assert witness.state().acknowledged < 99
+
+
 def test_the_first_alarm_stays_until_a_reset(witness: Witness) -> None:
     witness.appended(mark(9))
     witness.acknowledged(9)
