@@ -15,8 +15,9 @@ from chrono.errors import NoSuchSavepoint, StoreError, UsageError
 from chrono.files import file_lock
 from chrono.ids import CommitId, OpId, TreeId
 from chrono.layout import ProjectLayout
-from chrono.store import diff, journal, leftovers, restore, scaffold, tree
+from chrono.store import checkout, diff, journal, leftovers, restore, scaffold, tree
 from chrono.store.apply import Applier, Stage
+from chrono.store.checkout import CheckedOut, Checkout
 from chrono.store.contents import Contents, Entry, within
 from chrono.store.diff import Change
 from chrono.store.disk import READ_FILE, Disk
@@ -323,6 +324,17 @@ class Store:
         if entry is None or entry.is_folder:
             raise NoSuchSavepoint(f"savepoint {commit[:12]} holds no file {path!r}")
         return self._objects.read_as(bytes.fromhex(entry.oid), b"blob")
+
+    # --- outside the project
+
+    def check_out(self, commit: CommitId, folder: str) -> CheckedOut:
+        """Writes all that `commit` holds into `folder`, an empty one. Raises NoSuchSavepoint, StoreError."""
+        made = Checkout(self._root, self._contents(commit), self._objects.blob, self._disk)
+        return made.into(os.fsencode(folder))
+
+    def changed_in(self, folder: str, commit: CommitId) -> tuple[Change, ...]:
+        """What differs in `folder` from `commit`, which was checked out there; modes do not count."""
+        return checkout.changed(os.fsencode(folder), self._contents(commit))
 
     # --- restore
 
