@@ -15,7 +15,7 @@ from chrono.errors import StoreError
 from chrono.store.contents import Entry
 from chrono.store.disk import READ_FILE, READ_FOLDER, Disk
 from chrono.store.handles import FolderHandles
-from chrono.store.names import STAGE_PREFIX
+from chrono.store.names import STAGE_PREFIX, control_names
 from chrono.store.restore import Left, Restored, RestorePlan, Step
 
 Blob = Callable[[bytes], tuple[int, Iterator[bytes]]]
@@ -123,8 +123,22 @@ class Applier:
                 except OSError as error:
                     if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
                         raise
-                    self._left.append(Left(step.path, "the folder holds files that no savepoint holds"))
+                    if not self._holds_control_only(path):
+                        self._left.append(Left(step.path, "the folder holds files that no savepoint holds"))
         self._handles.close()
+
+    def _holds_control_only(self, folder: bytes) -> bool:
+        """A folder that stays for its control files is not in any savepoint either: nothing to report."""
+        control = control_names(folder)
+        for name in map(os.fsencode, os.listdir(self._handles.fd(folder))):
+            if control is not None and control.fullmatch(name):
+                continue
+            try:
+                if not self._holds_control_only(folder + b"/" + name):
+                    return False
+            except OSError:  # a file, a link, or a folder that cannot be read
+                return False
+        return True
 
     def _put_in_place(self, steps: list[tuple[int, Step, bytes]], stage_fd: int) -> None:
         for _, step, path in steps:

@@ -118,7 +118,10 @@ class Planner:
         found = _lstat(handles, path)
         if found is None:
             self._step("mkdir" if new.is_folder else "link" if new.is_link else "write", path, None, new)
-        elif not (new.is_folder and stat.S_ISDIR(found.st_mode)):
+        elif new.is_folder and stat.S_ISDIR(found.st_mode):
+            if found.st_mode != new.mode:
+                self._step("chmod", path, Entry(found.st_mode, new.oid), new)
+        else:
             self._blocked.append(path)
             self._leave(path, "there is something there that no savepoint holds")
 

@@ -385,6 +385,8 @@ class Scan:
             if folder.tree is None and folder.state == CAPTURED:
                 folder.tree = self._sink.put(b"tree", tree.build(_entries(folder)))
                 folder.touched = True
+                if not folder.names:
+                    folder.piece = None  # whether it is shown at all depends on what is in it
                 if folder.parent is not None:
                     folder.parent.tree = None
 
@@ -481,8 +483,15 @@ def _entries(folder: Folder) -> Iterator[tuple[bytes, int, bytes]]:
         kind = tree.LINK if is_link else metadata.git_mode(mode)
         yield tree_name(name, is_link=is_link, forced=name in folder.forced), kind, oid
     for child in folder.children:
-        if child.state in (CAPTURED, KEPT) and child.tree is not None:
+        if child.state in (CAPTURED, KEPT) and child.tree is not None and not _is_control_only(child):
             yield tree_name(child.name), tree.FOLDER, child.tree
+
+
+def _is_control_only(folder: Folder) -> bool:
+    """Whether control files are all there is below `folder`: it is as invisible as they are."""
+    if folder.tree != tree.EMPTY_TREE or folder.state != CAPTURED or folder.skips:
+        return False
+    return any(kind == "control" for _, kind in folder.excluded) or any(map(_is_control_only, folder.children))
 
 
 def _meta_text(order: list[Folder]) -> bytes:
@@ -500,7 +509,7 @@ def _piece(folder: Folder) -> bytes:
         (name, stat.S_IMODE(mode)) for name, mode in zip(folder.names, folder.modes, strict=True) if stat.S_ISREG(mode)
     ]
     skips = list(folder.skips)
-    if folder.state in (HEAVY, NESTED):
+    if folder.state in (HEAVY, NESTED) or _is_control_only(folder):
         return b""
     own = b""
     if folder.state == KEPT:

@@ -43,7 +43,27 @@ def test_control_data_is_never_shown(project: Project) -> None:
     first = project.save()
     project.write("chrono-policy.yaml", "rules: {}")
     project.write(".claude/settings.json", "{}")
-    assert [change.path for change in project.store.changes(first, None)] == [".claude"]
+    project.write("deep/.gemini/config/hooks.json", "{}")
+    os.chmod(project.path(".claude"), 0o700)
+    assert project.store.changes(first, None) == ()
+    assert project.store.content(project.save()) == project.store.content(first)
+    assert project.reopen().changes(first, None) == ()
+
+
+def test_a_folder_of_control_files_shows_as_soon_as_it_holds_anything_else(project: Project) -> None:
+    project.write("sub/.claude/settings.json", "{}")
+    os.chmod(project.path("sub"), 0o700)
+    first = project.save()
+    os.mkdir(project.path("sub/.claude/empty"))
+    second = project.save()
+    assert [change.path for change in project.store.changes(first, second)] == ["sub/.claude/empty"]
+    assert project.store.content(second) == project.store.content(project.save())
+    os.rmdir(project.path("sub/.claude/empty"))
+    assert project.store.content(project.save()) == project.store.content(first)
+    project.write("sub/.claude/notes.md", "x")
+    third = project.save()
+    assert [change.path for change in project.store.changes(first, third)] == ["sub/.claude/notes.md"]
+    assert project.reopen().changes(third, None) == ()
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -372,3 +372,20 @@ def test_random_states_are_restored_in_any_order(project: Project, seed: int) ->
         done = project.restore(commit)
         assert done.left == ()
         assert project.state() == wanted
+
+
+def test_a_folder_that_stays_for_its_control_files_is_neither_removed_nor_reported(project: Project) -> None:
+    project.write("a", "x")
+    first = project.save()
+    project.write(".claude/settings.json", "{}")
+    project.write(".claude/commands/go.md", "go")
+    os.chmod(project.path(".claude"), 0o700)
+    second = project.save()
+    done = project.restore(first)
+    assert done.left == ()
+    assert project.read(".claude/settings.json") == b"{}"
+    assert not os.path.exists(project.path(".claude/commands"))
+    assert project.store.changes(first, None) == ()
+    os.chmod(project.path(".claude"), 0o755)
+    assert project.restore(second).left == ()
+    assert project.store.changes(second, None) == ()
