@@ -57,6 +57,7 @@ class Command(NamedTuple):
     - `builtin`: the shell itself runs it, so no program starts (`cd`, `eval`, `echo`, a call of `exec`).
     - `unset`: names of variables in its words that are set neither by the text nor in the environment; they count
       as empty in `argv`.
+    - `windows`: PowerShell or cmd.exe runs it: a backslash separates folders, capitals do not matter.
     """
 
     argv: tuple[Word, ...]
@@ -71,13 +72,15 @@ class Command(NamedTuple):
     env: tuple[tuple[str, str], ...] = ()
     builtin: bool = False
     unset: tuple[str, ...] = ()
+    windows: bool = False
 
 
 class Refusal(NamedTuple):
     """Something that is refused rather than half-checked.
 
     `kind`: "unparsed" (not understood -> ask), "limit" (a limit was reached -> block), "file" (a file that would run
-    cannot be read as it is -> block), "nul" (-> block). `why` is for people.
+    cannot be read as it is -> block), "nul" (-> block), "error" (the scanner itself failed -> block). `why` is for
+    people.
     """
 
     kind: str

@@ -52,7 +52,7 @@ def _guarded(work: Callable[[], Scan], text: str) -> Scan:
         return _refused(text, Refusal("limit", "it is nested too deeply to be checked", (0, len(text))))
     except Exception as error:
         why = f"the scanner could not judge it ({type(error).__name__})"
-        return _refused(text, Refusal("unparsed", why, (0, len(text))))
+        return _refused(text, Refusal("error", why, (0, len(text))))
 
 
 def _refused(text: str, refusal: Refusal) -> Scan:

@@ -36,7 +36,7 @@ def evaluate(
     - `cwd`: absolute, the world's where None. `via`: the chain that every command's own chain continues.
     - `span`: offsets to report for everything, for a text that is not the outermost one.
 
-    Never raises: what is not understood is a Refusal "unparsed", a limit "limit", a NUL "nul".
+    Never raises: what is not understood is a Refusal "unparsed", a limit "limit", a NUL "nul", an error of its own "error".
     """
     whole = span or (0, len(text))
     if "\0" in text:
@@ -75,7 +75,7 @@ def _run(m: Machine, state: State, text: str, span: tuple[int, int] | None, whol
     except (RecursionError, MemoryError):
         m.refuse(Refusal("limit", "the text is nested too deeply", whole))
     except Exception as failure:
-        m.refuse(Refusal("unparsed", f"it could not be evaluated ({type(failure).__name__}: {failure})", whole))
+        m.refuse(Refusal("error", f"it could not be evaluated ({type(failure).__name__}: {failure})", whole))
     files = tuple(
         (path, content)
         for path, content in m.files.items()

@@ -127,15 +127,15 @@ def test_an_edit_is_judged_by_where_it_goes(path: str, wanted: set[str], ruleset
     assert {finding.rule for finding in scan_edit((path,), ruleset, world()).findings} == wanted
 
 
-def test_an_unforeseen_error_is_a_refusal(ruleset: Ruleset, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unforeseen_error_blocks(ruleset: Ruleset, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object) -> None:
         raise KeyError("x")
 
     monkeypatch.setattr(scanner, "findings_of", broken)
     found = scan("ls", ruleset, world())
-    assert [refusal.kind for refusal in found.refusals] == ["unparsed"]
-    assert decision(found, covered=True) == "ask"
-    assert decision(scan_edit(("/x",), ruleset, world()), covered=True) == "ask"
+    assert [refusal.kind for refusal in found.refusals] == ["error"]
+    assert decision(found, covered=True) == "block"
+    assert decision(scan_edit(("/x",), ruleset, world()), covered=True) == "block"
 
 
 @settings(max_examples=60, deadline=None)
