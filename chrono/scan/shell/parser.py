@@ -217,8 +217,9 @@ def _command(r: Reader) -> Node:
     if char == "(":
         return _with_redirects(r, _parenthesis(r), start)
     match = _KEYWORD.match(r.text, r.pos, r.end)
-    reader = _COMPOUND.get(match.group()) if match else None
-    if reader is None or match is None or (r.dialect == "dash" and match.group() in _NOT_DASH):
+    keyword = match.group() if match else ""
+    reader = _COMPOUND.get(keyword)
+    if reader is None or match is None or (r.dialect == "dash" and keyword in _NOT_DASH):
         if _CLOSER.match(r.text, r.pos, r.end):
             raise r.unparsed("a command is missing here")
         return _simple(r)
@@ -226,9 +227,9 @@ def _command(r: Reader) -> Node:
     r.budget.enter()
     node = reader(r)
     r.budget.leave()
-    if isinstance(node, (Function, Coproc)):
-        return node
-    return _with_redirects(r, node, start)
+    # Their redirections belong to the command inside. Asked by keyword: narrowing the tree's recursive union with
+    # isinstance costs the type checker minutes.
+    return node if keyword in _REDIRECTED_INSIDE else _with_redirects(r, node, start)
 
 
 def _with_redirects(r: Reader, node: Node, start: int) -> Node:
@@ -489,6 +490,7 @@ _COMPOUND: dict[str, Callable[[Reader], Node]] = {
     "{": _group,
 }
 _NOT_DASH = frozenset(("select", "function", "coproc", "[["))
+_REDIRECTED_INSIDE = frozenset(("function", "coproc"))
 
 
 class _Parts:
