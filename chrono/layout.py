@@ -70,6 +70,11 @@ class ProjectLayout(NamedTuple):
         return os.path.join(self.dir, "stage")
 
     @property
+    def worktrees(self) -> str:
+        """One file for each folder that a savepoint was checked out into."""
+        return os.path.join(self.dir, "worktrees")
+
+    @property
     def git_pointer(self) -> str:
         """`.chrono/.git`: makes git take the folder for a nested repository and leave it alone."""
         return os.path.join(self.dir, ".git")

@@ -56,6 +56,17 @@ SECTIONS: tuple[tuple[str, tuple[Verb, ...]], ...] = (
             Verb("show", "Show one savepoint and what it changed.", "show"),
             Verb("diff", "Show what differs between savepoints, or to the files now.", "diff"),
             Verb("rollback", "Bring files back as they were at a savepoint.", "rollback"),
+            Verb(
+                "worktree",
+                "Look at a savepoint in a folder of its own.",
+                "worktree",
+                (
+                    ("add", "Check a savepoint out into a folder outside the project."),
+                    ("list", "List the folders that savepoints were checked out into."),
+                    ("remove", "Delete such a folder."),
+                ),
+                default="list",
+            ),
         ),
     ),
     (

@@ -10,6 +10,7 @@ import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from chrono.errors import NoSuchSavepoint, StoreError, UsageError
 from chrono.files import file_lock
@@ -28,11 +29,16 @@ from chrono.store.memory import Memory, open_contents, read_rules
 from chrono.store.metadata import EMPTY
 from chrono.store.metadata import parse as parse_metadata
 from chrono.store.objects import HashOnly, NewObjects, Objects
-from chrono.store.refs import AUTO, META, RESCUE, Refs
+from chrono.store.refs import AUTO, META, OPERATIONS, RESCUE, Refs
 from chrono.store.restore import Restored, RestorePlan
 from chrono.store.savepoint import Savepoint, encode
 from chrono.store.scanning import RACY_NS, Found, Rules, Scan
-from chrono.store.snapshot import Capture, Content, Survey
+from chrono.store.snapshot import Capture, Content, Skip, Survey
+
+if TYPE_CHECKING:
+    from chrono.store.bases import Parents
+    from chrono.store.filemerge import Labels
+    from chrono.store.union import MergeResult
 
 _NEVER_RACY_NS = 1 << 62
 
@@ -218,6 +224,10 @@ class Store:
         found = self._history.read(commit)
         return Content(found.tree, found.meta)
 
+    def skips(self, commit: CommitId) -> tuple[Skip, ...]:
+        """Paths that the commit could not hold as they were. Raises NoSuchSavepoint."""
+        return self._contents(commit).meta.skips
+
     # --- refs
 
     def ref(self, name: str) -> CommitId | None:
@@ -240,6 +250,14 @@ class Store:
             self._history.raw(new)
         self._refs.update(name, old, new)
 
+    def set_head(self, name: str) -> None:
+        """Makes `name` ("refs/heads/x") the current branch. Raises StoreError."""
+        self._require_lock()
+        try:
+            self._refs.set_head(name)
+        except OSError as error:
+            raise StoreError(f"HEAD could not be written: {error.strerror}") from error
+
     def next_auto_ref(self) -> str:
         """The name for the next automatic savepoint: "refs/chrono/auto/<seq>"."""
         return f"{AUTO}{self._refs.last_number(AUTO) + 1}"
@@ -260,6 +278,10 @@ class Store:
     def history(self, *, kinds: frozenset[str] | None = None) -> Iterator[Savepoint]:
         """Every savepoint on a branch, automatic, rescue or other, newest first, each once."""
         return (found for found in self._history.walk() if kinds is None or found.kind in kinds)
+
+    def operations(self) -> Iterator[Savepoint]:
+        """The operation log, newest first: commits that hold no files, only what a verb moved."""
+        return self._history.chain(OPERATIONS)
 
     def changes(self, old: CommitId, new: CommitId | None, paths: tuple[str, ...] = ()) -> tuple[Change, ...]:
         """What differs from `old` to `new` (None: the work tree), sorted by path; `paths` limit it."""
@@ -335,6 +357,23 @@ class Store:
     def changed_in(self, folder: str, commit: CommitId) -> tuple[Change, ...]:
         """What differs in `folder` from `commit`, which was checked out there; modes do not count."""
         return checkout.changed(os.fsencode(folder), self._contents(commit))
+
+    # --- merge
+
+    def merge(self, ours: CommitId, theirs: CommitId, labels: Labels, parents: Parents) -> MergeResult:
+        """Merges two commits in memory; the result is durable, but no commit holds it yet.
+
+        `labels` name the sides, `parents` is the graph in which their base is looked for. Raises StoreError.
+        """
+        from chrono.store.union import Union
+
+        self._require_lock()
+        return Union(self._objects, self.content, parents).merge(ours, theirs, labels)
+
+    def nothing(self) -> Content:
+        """The content of a commit that holds no files. Durable when it returns."""
+        self._require_lock()
+        return Content(TreeId(self._put(b"tree", b"")), None)
 
     # --- restore
 
