@@ -1,7 +1,7 @@
 """Owns objects: reading them by id, and writing new ones so that they are durable before anything names them.
 
-Objects are read without libgit2 where they lie loose or undeltified, so that a hook need not import pygit2; it is
-imported on first use for the rest. Bytes go in and out exactly: no filter, attribute or line ending is applied.
+Objects are read without libgit2, so that a hook need not import pygit2. Bytes go in and out exactly: no filter,
+attribute or line ending is applied. Packing what is loose is left to `store.repack`.
 """
 
 from __future__ import annotations
@@ -12,16 +12,13 @@ import os
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from chrono.errors import StoreError
 from chrono.store.deflate import PROBE_BYTES, deflate, level_for
 from chrono.store.disk import READ_FILE, Disk
-from chrono.store.pack import KIND_NAMES, PackIndex, PackWriter
+from chrono.store.pack import PackGone, PackIndex, PackWriter
 from chrono.store.tree import object_id
-
-if TYPE_CHECKING:
-    import pygit2
 
 LOOSE_AT_MOST = 24
 """More new objects than this go into one pack (a loose object costs a whole block and an inode)."""
@@ -33,6 +30,9 @@ _ASK_AT_MOST = 1000
 """After so many questions whether an object exists, listing the 256 folders is cheaper."""
 
 _CHUNK_BYTES = 1 << 20
+
+_TRIES = 5
+"""A pack may be gone that was just listed: another process packs anew."""
 
 
 class FileChanged(Exception):
@@ -64,7 +64,6 @@ class Objects:
         self.pack_folder = os.path.join(folder, b"pack")
         self._packs: dict[bytes, PackIndex] = {}
         self._packs_stamp: tuple[int, int] | None = None
-        self._odb: pygit2.Odb | None = None
 
     def path(self, oid: bytes) -> bytes:
         """Where the object lies if it is loose."""
@@ -73,11 +72,19 @@ class Objects:
 
     def read(self, oid: bytes) -> tuple[bytes, bytes]:
         """(kind, data). Raises KeyError where there is none, StoreError where its content has another id."""
-        found = self._read_packed(oid, self._packs.values()) or self._read_loose(oid)
+        found = None
+        for _ in range(_TRIES):
+            try:
+                found = (
+                    self._read_packed(oid, self._packs.values())
+                    or self._read_loose(oid)
+                    or self._read_packed(oid, self.indexes())
+                )
+                break
+            except PackGone:
+                self.close()
         if found is None:
-            found = self._read_packed(oid, self.indexes())
-        if found is None:
-            return self._read_with_libgit2(oid)
+            raise KeyError(oid.hex())
         if object_id(*found) != oid:
             raise StoreError(f"object {oid.hex()} is damaged: its content has another id")
         return found
@@ -86,9 +93,7 @@ class Objects:
         for index in indexes:
             offset = index.offset(oid)
             if offset is not None:
-                found = index.read(offset)
-                if found is not None:
-                    return found[0], found[2]
+                return index.read(offset)
         return None
 
     def read_as(self, oid: bytes, kind: bytes) -> bytes:
@@ -115,14 +120,15 @@ class Objects:
             finally:
                 os.close(fd)
             return kind, size
-        for index in self.indexes():
-            offset = index.offset(oid)
-            if offset is not None:
-                found = index.read(offset, head_only=True)
-                if found is not None:
-                    return found[0], found[1]
-                kind, data = self._read_with_libgit2(oid)
-                return kind, len(data)
+        for _ in range(_TRIES):
+            try:
+                for index in self.indexes():
+                    offset = index.offset(oid)
+                    if offset is not None:
+                        return index.head(offset)
+                return None
+            except PackGone:
+                self.close()
         return None
 
     def blob(self, oid: bytes) -> tuple[int, Iterator[bytes]]:
@@ -130,7 +136,10 @@ class Objects:
 
         The content is not checked against the id: the reader does that as it goes. Raises StoreError.
         """
-        packed = self._read_packed(oid, self._packs.values())
+        try:
+            packed = self._read_packed(oid, self._packs.values())
+        except PackGone:
+            packed = None
         if packed is None:
             try:
                 fd = os.open(self.path(oid), READ_FILE)
@@ -165,7 +174,6 @@ class Objects:
             index.close()
         self._packs.clear()
         self._packs_stamp = None
-        self._odb = None
 
     def _read_loose(self, oid: bytes) -> tuple[bytes, bytes] | None:
         try:
@@ -208,35 +216,11 @@ class Objects:
             self._packs_stamp = stamp if fresh == stamp[0] and _is_old(fresh) else None
         return list(self._packs.values())
 
-    def _read_with_libgit2(self, oid: bytes) -> tuple[bytes, bytes]:
-        if self._odb is None:
-            self._odb = _open_odb(self.folder)
-        import pygit2
-
-        try:
-            kind, data = self._odb.read(pygit2.Oid(raw=oid))
-        except KeyError:
-            raise
-        except Exception as error:
-            raise StoreError(f"object {oid.hex()} cannot be read: {error}") from None
-        return KIND_NAMES[int(kind)], data
-
 
 def _is_old(mtime_ns: int) -> bool:
     import time
 
     return time.time_ns() - mtime_ns > 50_000_000
-
-
-def _open_odb(folder: bytes) -> pygit2.Odb:
-    """A database of exactly two backends: alternates, replace refs, grafts and configuration are never read."""
-    import pygit2
-
-    path = os.fsdecode(folder)
-    odb = pygit2.Odb()
-    odb.add_backend(pygit2.OdbBackendPack(path), 2)
-    odb.add_backend(pygit2.OdbBackendLoose(path, 1, False), 1)
-    return odb
 
 
 def _loose_head(fd: int, oid: bytes) -> tuple[bytes, int, zlib._Decompress, bytes]:

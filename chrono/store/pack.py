@@ -1,6 +1,7 @@
-"""Owns pack files: writing one a savepoint without deltas, and finding an object in an index without libgit2.
+"""Owns pack files: writing one a savepoint without deltas, and reading any without libgit2.
 
-Format: git's gitformat-pack, version 2 of both files. Reading what a pack holds is left to `store.objects`.
+Format: git's gitformat-pack, version 2 of both files. Which pack holds what is left to `store.objects`, deltas to
+`store.delta`, packs that are made anew to `store.repack`.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from array import array
 from bisect import bisect_left
 
 from chrono.errors import StoreError
+from chrono.store import delta
 from chrono.store.deflate import deflate
 from chrono.store.disk import READ_FILE, Disk
 
@@ -22,6 +24,13 @@ KIND_NAMES = {number: name for name, number in KINDS.items()}
 _SPILL_BYTES = 16 << 20
 _READ_BYTES = 1 << 20
 _INDEX_MAGIC = b"\xfftOc\x00\x00\x00\x02"
+_DEEPEST = 4096
+"""git's own limit for a chain of deltas is 4095."""
+_BASES_BYTES = 4 << 20
+
+
+class PackGone(StoreError):
+    """A pack that was there when its folder was listed: its objects are in another one by now."""
 
 
 class PackWriter:
@@ -49,8 +58,8 @@ class PackWriter:
         if self._held > _SPILL_BYTES:
             self._spill()
 
-    def finish(self) -> None:
-        """Writes, syncs and names the pack, then its index, which makes it visible."""
+    def finish(self) -> bytes:
+        """Writes, syncs and names the pack, then its index, which makes it visible; returns their common path."""
         header = b"PACK" + struct.pack(">II", 2, len(self._entries))
         if self._fd < 0:
             self._fd = self._disk.create(self._temp, 0o444)
@@ -71,6 +80,7 @@ class PackWriter:
         self._disk.fsync_folder(self._folder)
         os.close(self._fd)
         self._fd = -1
+        return stem
 
     def abandon(self) -> None:
         """Removes what was written, as far as that is possible."""
@@ -168,10 +178,15 @@ class PackIndex:
         if size < 1072 or self._map[:8] != _INDEX_MAGIC:
             raise StoreError(f"{os.fsdecode(path)} is not a pack index of version 2")
         self._fanout = struct.unpack(">256I", self._map[8:1032])
-        self._count = self._fanout[255]
+        self._count: int = self._fanout[255]
         if size < 1072 + 28 * self._count or list(self._fanout) != sorted(self._fanout):
             raise StoreError(f"{os.fsdecode(path)} is cut or damaged")
         self._pack: mmap.mmap | None = None
+        self._bases: dict[int, tuple[bytes, bytes]] = {}
+        self._bases_bytes = 0
+
+    def __len__(self) -> int:
+        return self._count
 
     def offset(self, oid: bytes) -> int | None:
         """Where the object begins in the pack, or None."""
@@ -182,6 +197,10 @@ class PackIndex:
         rank = bisect_left(range(high), oid, low, high, key=lambda row: view[1032 + 20 * row : 1052 + 20 * row])
         if rank >= high or view[1032 + 20 * rank : 1052 + 20 * rank] != oid:
             return None
+        return self._offset_of(rank)
+
+    def _offset_of(self, rank: int) -> int:
+        view = self._map
         base = 1032 + 24 * self._count
         value = int.from_bytes(view[base + 4 * rank : base + 4 * rank + 4], "big")
         if value & 0x80000000:
@@ -189,29 +208,100 @@ class PackIndex:
             value = int.from_bytes(view[base : base + 8], "big")
         return value
 
-    def read(self, offset: int, *, head_only: bool = False) -> tuple[bytes, int, bytes] | None:
-        """(kind, size, data) of the object at `offset`; None where it is stored as a delta, which libgit2 reads."""
+    def read(self, offset: int) -> tuple[bytes, bytes]:
+        """(kind, data) of the object at `offset`. Raises StoreError where it is damaged, PackGone."""
+        deltas = []
+        while (found := self._bases.get(offset)) is None:
+            number, size, position, base = self._head(offset)
+            data = _inflate(self._file(), position, size)
+            if base is None:
+                found = KIND_NAMES[number], data
+                break
+            deltas.append((offset, data))
+            if len(deltas) > _DEEPEST:
+                raise StoreError("an object in a pack is damaged: its deltas have no end")
+            offset = base
+        if not deltas:
+            return found
+        self._keep(offset, found)
+        kind, data = found
+        for place, change in reversed(deltas):
+            data = delta.apply(data, change)
+            self._keep(place, (kind, data))
+        return kind, data
+
+    def head(self, offset: int) -> tuple[bytes, int]:
+        """(kind, size) of the object at `offset`, without its content."""
+        number, size, position, base = self._head(offset)
+        if base is not None:
+            size = delta.result_size(_inflate_some(self._file(), position))
+        for _ in range(_DEEPEST + 1):
+            if base is None:
+                return KIND_NAMES[number], size
+            number, _, _, base = self._head(base)
+        raise StoreError("an object in a pack is damaged: its deltas have no end")
+
+    def _head(self, offset: int) -> tuple[int, int, int, int | None]:
+        """(kind as a number, size, where the stream begins, offset of the base if it is a delta)."""
+        pack = self._file()
+        try:
+            byte = pack[offset]
+            number = (byte >> 4) & 7
+            size = byte & 0x0F
+            shift = 4
+            position = offset + 1
+            while byte & 0x80:
+                byte = pack[position]
+                position += 1
+                size |= (byte & 0x7F) << shift
+                shift += 7
+            if number in KIND_NAMES:
+                return number, size, position, None
+            if number == delta.OFS_DELTA:
+                byte = pack[position]
+                back = byte & 0x7F
+                while byte & 0x80:
+                    position += 1
+                    byte = pack[position]
+                    back = ((back + 1) << 7) | (byte & 0x7F)
+                position += 1
+                base: int | None = offset - back if 0 < back < offset else None
+            else:
+                base = self.offset(pack[position : position + 20]) if number == delta.REF_DELTA else None
+                position += 20
+        except IndexError:
+            base = None
+        if base is None:
+            raise StoreError("an object in a pack is damaged: it has no header")
+        return number, size, position, base
+
+    def _keep(self, offset: int, found: tuple[bytes, bytes]) -> None:
+        """Bases are asked for again: neighbours in a pack are versions of one file."""
+        self._bases_bytes += len(found[1])
+        if self._bases_bytes > _BASES_BYTES:
+            self._bases.clear()
+            self._bases_bytes = len(found[1])
+        self._bases[offset] = found
+
+    def _file(self) -> mmap.mmap:
         if self._pack is None:
             self._pack = _map(self.path[:-4] + b".pack")
-        position = offset
-        byte = self._pack[position]
-        kind = (byte >> 4) & 7
-        size = byte & 0x0F
-        shift = 4
-        while byte & 0x80:
-            position += 1
-            byte = self._pack[position]
-            size |= (byte & 0x7F) << shift
-            shift += 7
-        name = KIND_NAMES.get(kind)
-        if name is None:
-            return None
-        if head_only:
-            return name, size, b""
-        data = _inflate(self._pack, position + 1, size)
-        return name, size, data
+        return self._pack
+
+    def ids(self) -> list[bytes]:
+        """The ids of all objects, sorted."""
+        names = self._map[1032 : 1032 + 20 * self._count]
+        return [names[start : start + 20] for start in range(0, len(names), 20)]
+
+    def sizes(self) -> list[int]:
+        """What each object takes in the pack, in the order of `ids`."""
+        offsets = [self._offset_of(rank) for rank in range(self._count)]
+        ends = sorted(offsets)
+        following = dict(zip(ends, [*ends[1:], len(self._file()) - 20], strict=True))
+        return [following[offset] - offset for offset in offsets]
 
     def close(self) -> None:
+        self._bases.clear()
         self._map.close()
         if self._pack is not None:
             self._pack.close()
@@ -242,6 +332,14 @@ def _inflate(source: mmap.mmap, start: int, size: int) -> bytes:
     return data
 
 
+def _inflate_some(source: mmap.mmap, start: int) -> bytes:
+    """The first bytes of a stream."""
+    try:
+        return zlib.decompressobj().decompress(source[start : start + 64], 32)
+    except zlib.error as error:
+        raise StoreError(f"an object in a pack is damaged: {error}") from None
+
+
 def _map(path: bytes) -> mmap.mmap:
     try:
         fd = os.open(path, READ_FILE)
@@ -249,5 +347,7 @@ def _map(path: bytes) -> mmap.mmap:
             return mmap.mmap(fd, 0, access=mmap.ACCESS_READ)
         finally:
             os.close(fd)
+    except FileNotFoundError:
+        raise PackGone(f"{os.fsdecode(path)} is gone") from None
     except (OSError, ValueError) as error:
         raise StoreError(f"{os.fsdecode(path)} cannot be read: {error}") from None

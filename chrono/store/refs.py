@@ -19,6 +19,7 @@ AUTO = "refs/chrono/auto/"
 RESCUE = "refs/chrono/rescue/"
 BRANCHES = "refs/heads/"
 META = "refs/chrono/meta"
+OPERATIONS = "refs/chrono/op"
 
 STALE_LOCK_S = 2.0
 """git holds the lock of a ref for milliseconds; no other chrono works while we hold the store lock."""
@@ -53,12 +54,19 @@ class Refs:
 
     def below(self, prefix: str) -> list[tuple[str, str]]:
         """(name, id) of all refs below `prefix`, which ends in "/"; numbers by value, else by name."""
-        found = {name: oid for name, oid in self._read_packed().items() if name.startswith(prefix)}
-        for name in self._loose(prefix.rstrip("/")):
-            oid = self.read(name)
-            if oid is not None:
-                found[name] = oid
-        return sorted(found.items(), key=lambda item: _order(item[0]))
+        while True:
+            packed = self._read_packed()
+            found = {name: oid for name, oid in packed.items() if name.startswith(prefix)}
+            for name in self._loose(prefix.rstrip("/")):
+                oid = self.read(name)
+                if oid is not None:
+                    found[name] = oid
+            if self._read_packed() is packed:  # else loose ones were packed meanwhile, and are in neither list
+                return sorted(found.items(), key=lambda item: _order(item[0]))
+
+    def count_loose(self, prefix: str) -> int:
+        """How many refs below `prefix` have a file of their own."""
+        return len(self._loose(prefix.rstrip("/")))
 
     def last_number(self, prefix: str) -> int:
         """The highest number used below `prefix`, 0 where there is none."""
@@ -111,16 +119,64 @@ class Refs:
     def _delete(self, name: str, path: bytes) -> None:
         """The packed value goes first: else a crash in between would bring it back."""
         if name in self._read_packed():
-            packed = os.path.join(self._repo, b"packed-refs")
-            fd = self._lock(packed + b".lock", "packed-refs")
-            kept = sorted((other, oid) for other, oid in self._packed.items() if other != name)
-            lines = [b"# pack-refs with: sorted \n"]
-            lines += [oid.encode() + b" " + other.encode("utf-8", "surrogateescape") + b"\n" for other, oid in kept]
-            self._replace(fd, packed, b"".join(lines))
+            self._write_packed({}, {name})
         try:
             self._disk.unlink(path)
         except FileNotFoundError:
             pass
+
+    def _write_packed(self, more: dict[str, str], gone: set[str]) -> None:
+        """`packed-refs` anew, with `more` and without `gone`; durable when it returns."""
+        path = os.path.join(self._repo, b"packed-refs")
+        fd = self._lock(path + b".lock", "packed-refs")
+        rows = {name.encode("utf-8", "surrogateescape"): oid for name, oid in {**self._read_packed(), **more}.items()}
+        for name in gone:
+            rows.pop(name.encode("utf-8", "surrogateescape"), None)
+        lines = [b"%s %s\n" % (rows[name].encode(), name) for name in sorted(rows)]
+        self._replace(fd, path, b"# pack-refs with: sorted \n" + b"".join(lines))
+
+    def pack(self, prefix: str) -> int:
+        """Moves the loose refs below `prefix` into `packed-refs`; returns how many. Raises Conflict, StoreError."""
+        values = {name: oid for name in self._loose(prefix.rstrip("/")) if (oid := self.read(name)) is not None}
+        if not values:
+            return 0
+        try:
+            self._write_packed(values, set())
+            for name, oid in values.items():
+                self._unlink_if(name, oid)
+            self._disk.fsync_folder(self._path(prefix.rstrip("/")))
+        except OSError as error:
+            raise StoreError(f"the refs could not be packed: {error.strerror}") from error
+        return len(values)
+
+    def remove(self, expected: dict[str, str]) -> int:
+        """Deletes the refs that still hold what is expected of them; returns how many. Raises Conflict, StoreError."""
+        still = {name: oid for name, oid in expected.items() if self.read(check_name(name)) == oid}
+        if not still:
+            return 0
+        try:
+            if not still.keys().isdisjoint(self._read_packed()):
+                self._write_packed({}, set(still))
+            for name, oid in still.items():
+                self._unlink_if(name, oid)
+            for folder in {os.path.dirname(self._path(name)) for name in still}:
+                self._disk.fsync_folder(folder)
+        except OSError as error:
+            raise StoreError(f"the refs could not be deleted: {error.strerror}") from error
+        return len(still)
+
+    def _unlink_if(self, name: str, oid: str) -> None:
+        """Removes a loose ref if it holds `oid`, under its own lock file."""
+        path = self._path(name)
+        if not os.path.lexists(path):
+            return
+        fd = self._lock(path + b".lock", name)
+        try:
+            data = _content(path)
+            if data is not None and data.strip(b"\0\n ") == oid.encode():
+                self._disk.unlink(path)
+        finally:
+            self._unlock(fd, path + b".lock")
 
     def _lock(self, path: bytes, name: str) -> int:
         """git's lock file. One that stays is what a crash left, and is removed (we hold the store lock)."""
@@ -201,7 +257,8 @@ class Refs:
         try:
             found = os.lstat(path)
         except FileNotFoundError:
-            self._packed, self._packed_stamp = {}, None
+            if self._packed_stamp is not None:
+                self._packed, self._packed_stamp = {}, None
             return self._packed
         stamp = (found.st_ino, found.st_size, found.st_mtime_ns)
         if stamp != self._packed_stamp:

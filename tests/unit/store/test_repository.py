@@ -66,7 +66,7 @@ def test_odd_names_come_back_as_they_were(project: Project) -> None:
 
 
 def test_after_git_repacked_everything_all_is_read(project: Project) -> None:
-    """git's own packs hold deltas, which libgit2 reads for us."""
+    """git's own packs hold deltas."""
     body = os.urandom(3000).hex()
     commits = []
     for number in range(10):
@@ -206,7 +206,7 @@ def use_everything(root: str) -> None:
         store.finish(journal)
         save_locked(store, "manual")
     assert len(list(store.history())) == 3
-    store._objects._read_with_libgit2(bytes.fromhex(first))
+    store.resolve(first)
     with open(root + "/a") as file:
         assert file.read() == "x"
 
