@@ -347,13 +347,14 @@ def _redirect(reader: _Reader, value: object, path: Path) -> Condition:
 
 
 def _touches(reader: _Reader, value: object, path: Path) -> Condition:
-    body = reader.mapping(value, path, ("how", "place", "exists", "sweep", "committed"))
+    body = reader.mapping(value, path, ("how", "place", "path", "exists", "sweep", "committed"))
     hows = reader.words(body.get("how"), (*path, "how"), (*KINDS, "delete-moved"))
     places = reader.words(body["place"], (*path, "place"), PLACES) if "place" in body else None
     flags = tuple(
         reader.truth(body[key], (*path, key)) if key in body else None for key in ("exists", "sweep", "committed")
     )
-    return ("touches", hows, places, *flags)
+    paths = _patterns(reader, body["path"], (*path, "path")) if "path" in body else None
+    return ("touches", hows, places, *flags, paths)
 
 
 def _assigns(reader: _Reader, value: object, path: Path) -> Condition:

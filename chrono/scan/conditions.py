@@ -182,10 +182,13 @@ def _touches(
     exists: bool | None,
     sweep: bool | None,
     committed: bool | None,
+    paths: tuple[Text, ...] | None = None,
 ) -> bool:
     found = []
     for how, spot in case.touches:
         if how not in hows or (places is not None and spot.target.place not in places):
+            continue
+        if paths is not None and not any_matches(paths, spot.target.path or ""):
             continue
         # What the world cannot tell counts as there.
         if exists is not None and (spot.exists is not False) != exists:

@@ -27,9 +27,8 @@ class Rule(NamedTuple):
     """One compiled rule; every field is made of what `marshal` writes.
 
     - `score` 0-100; `reversible` "files", "ask" or "no", as in Finding.
-    - `programs`: names it is dispatched by; a trailing `*` stands for any rest. Empty: by `touches`, or for every
-      command where that is empty too.
-    - `touches`: kinds of `scan.touch.Touch` it is dispatched by.
+    - `programs`: names it is dispatched by; a trailing `*` stands for any rest.
+    - `touches`: kinds of `scan.touch.Touch` it is dispatched by as well. Where both are empty: for every command.
     - `targets`: what a finding says it touches: "matched" (the touches and arguments that matched), "worktree" (the
       files of the git work tree around), "none".
     - `options`: how the rule's pack says the options of each of its programs are read.
@@ -87,11 +86,9 @@ def ruleset_of(rules: tuple[Rule, ...], packs: tuple[PackStamp, ...] = (), diges
         for name in rule.programs:
             table = by_prefix if name.endswith("*") else by_program
             table.setdefault(name.rstrip("*"), []).append(position)
-        if rule.programs:
-            continue
         for how in rule.touches:
             by_touch.setdefault(how, []).append(position)
-        if not rule.touches:
+        if not rule.programs and not rule.touches:
             everywhere.append(position)
     return Ruleset(
         rules,
