@@ -15,6 +15,9 @@ from chrono.store.objects import Objects
 from chrono.store.refs import AUTO, BRANCHES, RESCUE, Refs
 from chrono.store.savepoint import Savepoint, decode
 
+OPERATION = "op"
+"""The kind of a commit of the operation log: it holds no files, so nothing may be restored from it."""
+
 _HINT = "run chrono log to see what there is"
 _FULL = re.compile(r"[0-9a-f]{40}")
 _PREFIX = re.compile(r"[0-9a-f]{4,40}")
@@ -98,6 +101,14 @@ class History:
         for name, oid in reversed(self._refs.below(prefix)):
             yield self.read(oid, name)
 
+    def chain(self, ref: str) -> Iterator[Savepoint]:
+        """A ref's commit and its first parents, newest first; ends early where history was cut."""
+        oid = self._refs.read(ref)
+        found = self._parent(oid, ref) if oid is not None else None
+        while found is not None:
+            yield found
+            found = self._parent(found.parents[0], ref) if found.parents else None
+
     def newest(self) -> Savepoint | None:
         """The newest savepoint of all kinds, None before the first."""
         return next(self.walk(), None)
@@ -117,6 +128,10 @@ class History:
             raise NoSuchSavepoint(f"no savepoint {text!r}", _HINT)
         for step in steps:
             found = self._step(found, step, text)
+        if self.read(found).kind == OPERATION:
+            raise NoSuchSavepoint(
+                f"{text!r} is an operation, not a savepoint", "run chrono op log; chrono undo takes it"
+            )
         return CommitId(found)
 
     def _named(self, base: str) -> str | None:
