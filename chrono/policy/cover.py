@@ -13,7 +13,7 @@ REGENERABLE = frozenset({"heavy"})
 """Kinds of excluded entries that a build or an install brings back (specs: savepoints section 2, the heavy list)."""
 
 LEFT_BY_GIT = frozenset({"git", "chrono", "control"})
-"""Kinds below a "worktree" target that git itself leaves alone, or that no agent may have changed anyway."""
+"""Kinds that git's verbs for the work tree leave alone, or that the scanner looks for by itself (control files)."""
 
 _WHY = {
     "git": "{path} is a git repository's own data, which no savepoint restores",
@@ -55,7 +55,8 @@ def _uncovered_target(target: Target, cover: Cover) -> str | None:
 def _touches(target: Target, excluded: Excluded, root: str) -> bool:
     """Whether the excluded entry lies at, below or above the target."""
     path = target.path or root
-    if target.place == "worktree" and excluded.kind in LEFT_BY_GIT and excluded.path != path:
+    left_alone = excluded.kind in LEFT_BY_GIT or (target.place == "worktree" and not excluded.tracked)
+    if target.place in ("worktree", "untracked") and left_alone and excluded.path != path:
         return within(path, excluded.path)
     return within(excluded.path, path) or within(path, excluded.path)
 

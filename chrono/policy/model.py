@@ -165,10 +165,11 @@ DEFAULTS = Policy()
 
 class Excluded(NamedTuple):
     """A path that the savepoint does not hold. `kind`: "git", "control", "chrono", "heavy", "ignored", "over-cap",
-    "unreadable" or "nested". `path` is absolute."""
+    "unreadable" or "nested". `path` is absolute. `tracked`: git's index names it or something in it, or may."""
 
     path: str
     kind: str
+    tracked: bool = True
 
 
 class Cover(NamedTuple):

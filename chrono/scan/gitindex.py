@@ -6,8 +6,9 @@ Reads `.git/index` (gitformat-index) in the version git writes by default; whate
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 
-from chrono.scan.world import Read, World
+from chrono.scan.world import Read, Unreadable, World
 
 MAX_INDEX_BYTES = 2_000_000
 MAX_FILE_BYTES = 1_000_000
@@ -26,6 +27,30 @@ def is_changed(path: str, top: str | None, world: World) -> bool:
     """Whether the index has the file with another content than it has now: git's own copy would change it."""
     blob = _indexed(path, top, world)
     return blob is not None and blob != _blob_on_disk(path, world)
+
+
+def is_tracked(path: str, top: str, read: Callable[[str, int], Read | Unreadable]) -> bool:
+    """Whether the index names the file, or one below it. "Yes" where there is an index that cannot be read."""
+    folder = top.rstrip("/")
+    index = read(f"{folder}/.git/index", MAX_INDEX_BYTES)
+    if not isinstance(index, Read):
+        # "not a file": a linked work tree, whose index is elsewhere. Without git, or before its first add: missing.
+        return index.reason != "missing"
+    name = os.fsencode(path[len(folder) + 1 :])
+    packed = index.data[4:8] == b"\0\0\0\4"
+    return packed or index.data.find(name + b"\0") >= 0 or index.data.find(name + b"/") >= 0
+
+
+def may_be_ignored(path: str, top: str, world: World) -> bool:
+    """Whether an ignore file at the top of the work tree has a line that names the file or a folder it lies in."""
+    names = path[len(top.rstrip("/")) + 1 :].split("/")
+    for file in (".gitignore", ".git/info/exclude"):
+        content = world.read(os.path.join(top, file), MAX_FILE_BYTES)
+        if isinstance(content, Read):
+            for line in content.data.decode("utf-8", "surrogateescape").splitlines():
+                if line.strip().strip("/").rpartition("/")[2] in names:
+                    return True
+    return False
 
 
 def _indexed(path: str, top: str | None, world: World) -> bytes | None:

@@ -8,9 +8,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
+from chrono.layout import PROJECT_DIR
 from chrono.scan.command import Command, Word
 from chrono.scan.finding import Target
-from chrono.scan.gitindex import is_changed, is_committed
+from chrono.scan.gitindex import is_changed, is_committed, is_tracked, may_be_ignored
 from chrono.scan.options import Parsed, parse
 from chrono.scan.paths import Claim, Ground, Spot, Touch, is_glob, is_within
 from chrono.scan.places import CONTROL_FILES
@@ -65,6 +66,8 @@ def git_touches(command: Command, ground: Ground) -> Iterator[Claim | Touch]:
     elif verb == "stash":
         if not rest or (rest[0] in ("push", "save") and parsed.after_dashes is None):
             yield from git.control_changed()
+            if parsed.has_any(("-u", "--include-untracked", "-a", "--all")):
+                yield from git.control_untracked(git.top(), ignored=None if parsed.has_any(("-a", "--all")) else False)
     elif verb == "clean":
         if parsed.has_any(("-f", "--force")) and not parsed.has_any(("-n", "--dry-run", "-i", "--interactive")):
             yield from git.untracked(rest)
@@ -196,11 +199,34 @@ class _Git:
 
     def untracked(self, words: tuple[Word, ...]) -> Iterator[Touch]:
         folder = self.folder
+        ignored = True if self.parsed.has("-X") else None if self.parsed.has("-x") else False
         if not words:
             where = self.ground.world.realpath(folder) if folder is not None else None
-            yield Touch("remove-untracked", Spot(Target(where, "untracked files", "worktree", True), True, "dir"))
+            yield Touch("remove-untracked", Spot(Target(where, "untracked files", "untracked", True), True, "dir"))
+            yield from self.control_untracked(where, ignored=ignored)
             return
         for word in words:
             for spot in self.ground.spots(word, folder or self.command.cwd):
-                place = "worktree" if spot.target.place in ("project", "project-root") else spot.target.place
+                place = "untracked" if spot.target.place in ("project", "project-root") else spot.target.place
                 yield Touch("remove-untracked", spot._replace(target=spot.target._replace(place=place, whole=True)))
+                yield from self.control_untracked(spot.target.path, ignored=ignored)
+
+    def control_untracked(self, where: str | None, *, ignored: bool | None) -> Iterator[Touch]:
+        """Control files below `where` that git does not know, so that it takes them away with the rest.
+
+        `ignored`: whether git takes only what it ignores (True), only the rest (False), or both. `.chrono` is not
+        among them: git takes it for a nested repository.
+        """
+        top, world = self.top(), self.ground.world
+        if top is None or where is None:
+            return
+        git = world.lstat(f"{top}/.git")
+        if git is None or git.kind != "dir":
+            return  # a linked work tree: what its index holds cannot be told from here
+        for name in CONTROL_FILES:
+            path = f"{top}/{name}"
+            if name == PROJECT_DIR or not is_within(path, where) or world.lstat(path) is None:
+                continue
+            taken = ignored is None or may_be_ignored(path, top, world) == ignored
+            if taken and not is_tracked(path, top, world.read):
+                yield Touch("delete", Spot(Target(path, path, "control"), True, "file"))

@@ -15,6 +15,7 @@ from chrono.scan.options import name_of, parse, program_names
 from chrono.scan.paths import Ground, Spot, Touch, is_within
 from chrono.scan.rule import Options, Rule, Ruleset
 from chrono.scan.touch import options_of, redirect_touches, touches_of
+from chrono.scan.wintouch import windows_options
 
 FOLLOWED_SCORE = 60
 """Inside a file that the text only starts, findings below this score do not count (specs: scanner section 4)."""
@@ -171,12 +172,23 @@ def _in_order(touches: tuple[Touch, ...], command: Command, history: History, gr
                 continue
         if spot.exists is False and any(is_within(path, made) for made in history.made):
             continue
-        if spot.target.place == "worktree" and any(is_within(path, made) for made in history.made):
+        if spot.target.place in ("worktree", "untracked") and any(is_within(path, made) for made in history.made):
             continue
         kept.append(touch)
-        if how in ("delete-tree", "move") and spot.exists is not False and spot.target.place not in ("control", "root"):
+        # A name that is known in part (`/tmp/x-*`) does not take its whole folder along.
+        whole = spot.base is None or spot.sweep or spot.target.path != spot.base or ground.root == spot.base
+        if (
+            how in ("delete-tree", "move")
+            and whole
+            and spot.exists is not False
+            and spot.target.place not in ("control", "root")
+        ):
             inside = ground.holds(path)
-            if inside is not None and inside != spot.target.place and spot.target.place != "worktree":
+            if (
+                inside is not None
+                and inside != spot.target.place
+                and spot.target.place not in ("worktree", "untracked")
+            ):
                 kept.append(Touch(how, spot._replace(target=spot.target._replace(place=inside))))
     return tuple(kept)
 
@@ -206,10 +218,12 @@ def _remember(command: Command, ground: Ground, history: History) -> None:
                 _made(words[2], command, ground, history)
             elif isinstance(url, str):
                 _made(url.rstrip("/").rsplit("/", 1)[-1].removesuffix(".git"), command, ground, history)
-    elif name in ("mv", "gmv", "move-item", "mi"):
+    elif name in ("mv", "gmv", "move-item", "mi") or (name == "move" and command.windows):
         _remember_move(command, ground, history)
     elif name in ("curl", "wget"):
         _remember_fetch(command, name, ground, history)
+    elif command.windows and name in _WINDOWS_FETCHERS:
+        _remember_windows_fetch(command, ground, history)
     for redirect in command.redirects:
         if ">" in redirect.op:
             _made(redirect.target, command, ground, history)
@@ -252,6 +266,19 @@ def _remember_fetch(command: Command, name: str, ground: Ground, history: Histor
                 history.fetched[spot.target.path] = tuple(urls)
 
 
+_WINDOWS_FETCHERS = frozenset(["invoke-webrequest", "invoke-restmethod", "start-bitstransfer", "certutil", "bitsadmin"])
+
+
+def _remember_windows_fetch(command: Command, ground: Ground, history: History) -> None:
+    parsed = parse(command.argv, windows_options(name_of(command)))
+    urls = tuple(word for word in parsed.words if isinstance(word, str) and host_of(word) is not None)
+    files = list(parsed.values("-OutFile", "-Destination")) or [w for w in parsed.words if w not in urls][-1:]
+    for file in files:
+        for spot in ground.spots(file, command.cwd, windows=True):
+            if urls and spot.target.path is not None and spot.target.place != "null":
+                history.fetched[spot.target.path] = urls
+
+
 _RUNNERS = frozenset(
     (
         "sh bash dash zsh ksh ash fish source . python perl ruby node deno bun php pwsh powershell "
@@ -268,9 +295,11 @@ def _fetched(command: Command, ground: Ground, history: History) -> tuple[str, .
     if any(name in _RUNNERS for name in program_names(command.argv[0])):
         words.extend(parse(command.argv).words[:1])
     for word in words:
-        if not isinstance(word, str) or (word is command.argv[0] and "/" not in word):
+        if not isinstance(word, str):
             continue
-        for spot in ground.spots(word, command.cwd):
+        if word is command.argv[0] and "/" not in word and not (command.windows and "." in word):
+            continue
+        for spot in ground.spots(word, command.cwd, windows=command.windows):
             if spot.target.path in history.fetched:
                 return history.fetched[spot.target.path]
     return None

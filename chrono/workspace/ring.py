@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from chrono.ids import CommitId, OpId
 from chrono.policy.model import Cover, Excluded
+from chrono.scan.gitindex import is_tracked
 from chrono.workspace.history import branch_name, newest
+from chrono.workspace.machine_world import read_file
 
 if TYPE_CHECKING:
     from chrono.audit.record import Act, Actor
@@ -113,8 +115,16 @@ def _saved(ws: Workspace, commit: CommitId, created: bool, capture: Capture) -> 
 
 
 def cover_of(root: str, excluded: tuple[tuple[str, str], ...], commit: CommitId | None) -> Cover:
-    """What the policy needs to know of a savepoint: the root and what it does not hold."""
-    return Cover(root, tuple(Excluded(path, kind) for path, kind in excluded), commit)
+    """What the policy needs to know of a savepoint: the root, what it does not hold, and what of that git tracks."""
+    return Cover(root, tuple(Excluded(path, kind, _tracked(path, kind, root)) for path, kind in excluded), commit)
+
+
+def _tracked(path: str, kind: str, root: str) -> bool:
+    """Whether git's verbs may change what is left out: `git reset --hard` does nothing to a file git does not know."""
+    if kind not in ("ignored", "over-cap", "unreadable"):
+        return True
+    linked = os.path.isfile(os.path.join(root, ".git"))
+    return linked or is_tracked(path, root, read_file)
 
 
 def turn_ring(

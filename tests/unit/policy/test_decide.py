@@ -109,6 +109,19 @@ def test_git_leaves_its_own_folder_alone_and_rm_does_not() -> None:
     assert verdict(scan_of(inside), held=held).decision == "block"
 
 
+def test_what_git_does_not_track_is_no_hole_for_a_reset_but_for_a_clean() -> None:
+    def held(*, tracked: bool) -> Cover:
+        return Cover(ROOT, (Excluded(f"{ROOT}/data", "ignored", tracked),), "0" * 40)
+
+    reset = finding()._replace(targets=(Target(ROOT, ".", "worktree", True),))
+    clean = finding()._replace(targets=(Target(ROOT, ".", "untracked", True),))
+    assert verdict(scan_of(reset), held=held(tracked=False)).decision == "allow"
+    assert verdict(scan_of(reset), held=held(tracked=True)).decision == "block"
+    assert verdict(scan_of(clean), held=held(tracked=False)).decision == "block"
+    named = finding()._replace(targets=(Target(f"{ROOT}/data/x", "data/x", "worktree", True),))
+    assert verdict(scan_of(named), held=held(tracked=False)).decision == "block"
+
+
 def test_outside_the_project_or_unknown_is_not_covered() -> None:
     outside = finding()._replace(targets=(Target("/home/dev/other", "~/other", "outside", True),))
     neighbour = finding()._replace(targets=(Target(ROOT + "2/x", "../proj2/x", "outside", True),))

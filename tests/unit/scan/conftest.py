@@ -18,6 +18,7 @@ from chrono.testing.world import FakeWorld, Link
 PROJECT = "/home/dev/proj"
 FILES: dict[str, str | bytes | Link | None] = {
     f"{PROJECT}/.git/HEAD": "ref: refs/heads/main\n",
+    f"{PROJECT}/.git/index": b"DIRC\0\0\0\2" + b"\0" * 72 + b".claude/settings.json\0",
     f"{PROJECT}/.git/refs/heads/main": "0" * 40,
     f"{PROJECT}/.gitignore": "node_modules\ndist\n",
     f"{PROJECT}/README.md": "x\n",

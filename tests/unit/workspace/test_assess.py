@@ -208,3 +208,33 @@ def test_git_may_not_put_back_the_settings_of_before_the_hook(here: Path, enviro
         assert decision(here, environ, text) == "allow", text
     git("commit", "-qam", "settings with the hook")
     assert decision(here, environ, "git stash") == "allow"
+
+
+def test_git_clean_may_not_take_an_untracked_hook(here: Path, environ: dict[str, str]) -> None:
+    subprocess.run(["git", "-C", str(here), "init", "-q"], check=True)
+    assert decision(here, environ, "git clean -fd") == "allow"
+    (here / ".claude").mkdir()
+    (here / ".claude" / "settings.json").write_text("{}\n")
+    assert decision(here, environ, "git clean -fd") == "block"
+    assert decision(here, environ, "git stash -u") == "block"
+    assert decision(here, environ, "git stash") == "allow"
+    assert decision(here, environ, "git clean -fd src") == "allow"
+    (here / ".gitignore").write_text(".claude/\n")
+    assert decision(here, environ, "git clean -fd") == "allow"
+
+
+def test_what_chronoignore_leaves_out_stops_a_reset_only_where_git_tracks_it(
+    here: Path, environ: dict[str, str]
+) -> None:
+    def git(*words: str) -> None:
+        subprocess.run(["git", "-C", str(here), *words], check=True, capture_output=True)
+
+    (here / ".chronoignore").write_text("/data\n")
+    (here / "data").mkdir()
+    (here / "data" / "table").write_text("x")
+    git("init", "-q")
+    git("add", "README")
+    assert decision(here, environ, "git reset --hard") == "allow"
+    assert decision(here, environ, "git clean -fd") != "allow"
+    git("add", "data")
+    assert decision(here, environ, "git reset --hard") == "block"
