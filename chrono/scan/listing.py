@@ -79,6 +79,8 @@ def find_words(command: Command) -> Iterator[Word]:
         return
     names, paths = _filters(tests)
     for start in starts or ["."]:
+        if start == "":
+            continue  # "No such file or directory"
         if isinstance(start, Many):
             yield start
         elif names:

@@ -36,7 +36,8 @@ def evaluate(
     - `cwd`: absolute, the world's where None. `via`: the chain that every command's own chain continues.
     - `span`: offsets to report for everything, for a text that is not the outermost one.
 
-    Never raises: what is not understood is a Refusal "unparsed", a limit "limit", a NUL "nul", an error of its own "error".
+    Never raises: what is not understood is a Refusal "unparsed", a limit "limit", a NUL "nul", an error of its own
+    "error".
     """
     whole = span or (0, len(text))
     if "\0" in text:

@@ -108,7 +108,8 @@ class Machine:
       (path -> argvs whose output it holds).
     - Where it stands: `here` (offsets reported), `via`, `dialect`, the running `calls` and `loops`.
     - Of the command that runs: `redirects`, `assigns`, `unset` names, `sources` (argvs whose output is in its words),
-      `outside` (a value came from the environment), `last_status` (of its last substitution).
+      `outside` (a value came from the environment), `last_status` (of its last substitution), `destroys` (what it
+      loses cannot be told where a variable is not set).
     """
 
     def __init__(
@@ -147,6 +148,7 @@ class Machine:
         self.declared: dict[str, Assign] = {}
         self.unset: list[str] = []
         self.outside = False
+        self.destroys = False
         self.sources: list[Argv] = []
         self.last_status = 0
         self.processes: list[tuple[str, Process, State]] = []

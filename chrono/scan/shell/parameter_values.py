@@ -76,18 +76,14 @@ def parameter(m: Machine, part: Param, state: State, helpers: Helpers) -> Result
     if not op:
         if isinstance(value, ListValue):
             return value
-        if value is None:
-            _unset(m, part.name, state)
-            return ""
-        return value
+        return _unset(m, part.name, state) if value is None else value
     return _operate(m, part, value, state, helpers)
 
 
 def _simple(m: Machine, name: str, state: State) -> Result:
     value = lookup(m, name, state)
     if value is None:
-        _unset(m, name, state)
-        return ""
+        return _unset(m, name, state)
     if isinstance(value, Array):
         if m.dialect == "zsh":
             return ListValue(tuple(item for item in value.values if item), False)
@@ -95,9 +91,16 @@ def _simple(m: Machine, name: str, state: State) -> Result:
     return value
 
 
-def _unset(m: Machine, name: str, state: State) -> None:
+def _unset(m: Machine, name: str, state: State) -> str:
+    """The value of a variable that neither the text nor the environment sets: empty.
+
+    In the words of a program that destroys it may also be anything: the shell that runs the text can know more.
+    """
     if name and (name[0].isalpha() or name[0] == "_") and name not in state.vars:
         m.note_unset(name)
+        if m.destroys:
+            return str(m.pick(f"${name}", ("", "\0"), state))
+    return ""
 
 
 def lookup(m: Machine, name: str, state: State) -> Value | ListValue:
@@ -233,8 +236,7 @@ def _operate(m: Machine, part: Param, value: str | ListValue | None, state: Stat
     if op[-1] in "-=?+" and op[0] in ":-=?+":
         return _default(m, part, value, state, helpers)
     if value is None:
-        _unset(m, part.name, state)
-        value = ""
+        value = _unset(m, part.name, state)
     if op == ":":
         return _substring(m, part, value, state, helpers)
     if op == "@":

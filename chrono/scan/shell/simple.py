@@ -13,7 +13,14 @@ from chrono.scan.shell.redirects import NO_STREAMS, Streams, expand_redirects
 from chrono.scan.shell.starting import run_program, runs_here
 from chrono.scan.shell.state import Argv, State
 from chrono.scan.shell.syntax import Process, Redirected, Simple, Subst, Text
-from chrono.scan.shell.values import NUL_BYTE
+from chrono.scan.shell.values import NUL_BYTE, base_name
+
+# Programs of whose words an empty variable is not the only reading, and those that start them.
+DESTROYERS = frozenset(
+    ("rm", "shred", "truncate", "unlink", "srm", "dd", "find", "chmod", "chown", "chgrp", "mv", "rsync", "mkfs",
+     "mkfs.ext4", "mkfs.xfs", "mkfs.ext3", "mkfs.btrfs", "wipefs", "kubectl", "git", "sudo", "doas", "env", "xargs",
+     "timeout", "nice", "nohup", "command", "exec", "eval", "busybox", "bash", "sh", "zsh", "dash", "su", "ssh"),
+)  # fmt: skip
 
 
 def run_simple(m: Machine, node: Simple, state: State) -> None:
@@ -30,7 +37,10 @@ def run_simple(m: Machine, node: Simple, state: State) -> None:
         if word.plain is not None:
             argv.append(word.plain)
         else:
+            # A name that is not known may be that of any program.
+            m.destroys = base_name(argv[0]) in DESTROYERS if argv else len(node.words) > 1
             argv += expand.fields(m, word, state)
+            m.destroys = False
     streams = expand_redirects(m, node.redirs, state) if node.redirs else NO_STREAMS
     if not argv:
         _only_assigns(m, node, state, streams)
