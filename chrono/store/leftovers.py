@@ -15,6 +15,9 @@ from chrono.store.disk import Disk
 OLD_S = 3600
 """Older than any object is under way (specs: savepoints section 6)."""
 
+PACK_PREFIX = b"pack.tmp-"
+"""Folders below `.chrono` in which packs are made."""
+
 
 def sweep(layout: ProjectLayout, disk: Disk) -> int:
     """Removes temporary files of at least an hour's age, under the store lock; returns how many."""
@@ -29,6 +32,29 @@ def sweep(layout: ProjectLayout, disk: Disk) -> int:
             names = [entry.name for entry in entries if entry.name.startswith(prefixes)]
         for name in names:
             swept += _remove_old(os.path.join(folder, name), disk)
+    return swept + _sweep_packs(layout, disk)
+
+
+def _sweep_packs(layout: ProjectLayout, disk: Disk) -> int:
+    """Folders in which packs were made, and packs whose index is gone (it goes first)."""
+    swept = 0
+    with os.scandir(os.fsencode(layout.dir)) as entries:
+        folders = [entry.path for entry in entries if entry.name.startswith(PACK_PREFIX)]
+    for folder in folders:
+        try:
+            if time.time() - os.lstat(folder).st_mtime < OLD_S:
+                continue
+            for name in os.listdir(folder):
+                disk.unlink(os.path.join(folder, os.fsencode(name)))
+            disk.rmdir(folder)
+            swept += 1
+        except OSError:
+            continue
+    pack_folder = os.path.join(os.fsencode(layout.repo), b"objects", b"pack")
+    names = set(os.listdir(pack_folder))
+    for name in names:
+        if name.endswith(b".pack") and name[:-5] + b".idx" not in names:
+            swept += _remove_old(os.path.join(pack_folder, name), disk)
     return swept
 
 

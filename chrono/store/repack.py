@@ -11,11 +11,9 @@ from collections.abc import Iterable
 
 from chrono.errors import StoreError
 from chrono.store.disk import READ_FILE
+from chrono.store.leftovers import PACK_PREFIX
 from chrono.store.objects import Objects
 from chrono.store.pack import PackIndex, PackWriter
-
-TEMP_PREFIX = b"pack.tmp-"
-"""Folders below `.chrono` in which libgit2 writes; of a killed process they stay, for `store.leftovers`."""
 
 
 def write(objects: Objects, ids: Iterable[bytes], temp_parent: bytes) -> list[PackIndex]:
@@ -52,7 +50,7 @@ def write(objects: Objects, ids: Iterable[bytes], temp_parent: bytes) -> list[Pa
 def _with_deltas(objects: Objects, ids: list[bytes], temp_parent: bytes) -> bytes:
     """The stem of the new pack."""
     disk = objects.disk
-    folder = os.path.join(temp_parent, TEMP_PREFIX + os.urandom(4).hex().encode())
+    folder = os.path.join(temp_parent, PACK_PREFIX + os.urandom(4).hex().encode())
     disk.mkdir(folder, 0o700)
     try:
         _run_libgit2(objects.folder, ids, folder)

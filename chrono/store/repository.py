@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from chrono.store.bases import Parents
     from chrono.store.filemerge import Labels
     from chrono.store.union import MergeResult
+    from chrono.store.upkeep import Upkeep
 
 _NEVER_RACY_NS = 1 << 62
 
@@ -258,6 +259,23 @@ class Store:
         except OSError as error:
             raise StoreError(f"HEAD could not be written: {error.strerror}") from error
 
+    def remove_refs(self, expected: dict[str, CommitId]) -> int:
+        """Deletes the refs that still hold what is expected of them; returns how many. Raises Conflict, StoreError."""
+        self._require_lock()
+        return self._refs.remove({name: str(commit) for name, commit in expected.items()})
+
+    @property
+    def upkeep(self) -> Upkeep:
+        """Packing, and removing what no ref leads to."""
+        from chrono.store.upkeep import Upkeep
+
+        return Upkeep(self.layout, self._objects, self._refs, self._disk, self.lock, self._under_way)
+
+    def _under_way(self) -> list[str]:
+        """The commits that a restore under way still needs."""
+        begun = self.pending()
+        return [begun.pre, begun.target] if begun is not None else []
+
     def next_auto_ref(self) -> str:
         """The name for the next automatic savepoint: "refs/chrono/auto/<seq>"."""
         return f"{AUTO}{self._refs.last_number(AUTO) + 1}"
@@ -388,8 +406,8 @@ class Store:
         steps, left = planner.plan(scopes)
         return RestorePlan(pre, target, tuple(map(os.fsdecode, scopes)), steps, left)
 
-    def begin(self, plan: RestorePlan, op: OpId) -> Journal:
-        """Checks that the work tree still is `plan.pre` where it would change, then writes the journal.
+    def begin(self, plan: RestorePlan, op: OpId, note: tuple[tuple[str, str], ...] = ()) -> Journal:
+        """Checks that the work tree still is `plan.pre` where it would change, then writes the journal with `note`.
 
         Order: rescue savepoint, plan, begin, audit "restore begin", apply, audit "restore end", finish.
         Raises Conflict where a file changed since; nothing was touched then.
@@ -398,7 +416,7 @@ class Store:
         if self.pending() is not None:
             raise StoreError("another restore is under way", "run chrono doctor to finish or abort it")
         restore.check(self._root, plan, self._memory.vouching(plan.pre))
-        made = Journal(op, plan.pre, plan.target, plan.paths)
+        made = Journal(op, plan.pre, plan.target, plan.paths, note)
         try:
             journal.write(self._journal_path, made, self._disk)
         except OSError as error:
