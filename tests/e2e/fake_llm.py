@@ -28,11 +28,15 @@ class FakeLlm:
     """Plays `turns` one after the other, then says "done".
 
     `before` maps a turn's number to something that is done just before that turn is answered: what the test changes
-    in the middle of a session.
+    in the middle of a session. `asides` maps a mark to other turns: a conversation that begins with a message in which
+    the mark stands, say a subagent's, plays those.
     """
 
-    def __init__(self, turns: list[Turn], before: dict[int, Before] | None = None) -> None:
+    def __init__(
+        self, turns: list[Turn], before: dict[int, Before] | None = None, asides: dict[str, list[Turn]] | None = None
+    ) -> None:
         self.turns = turns
+        self.asides = asides or {}
         self.before = before or {}
         self.requests: list[dict[str, Any]] = []
         self.port = 0
@@ -55,14 +59,17 @@ class FakeLlm:
         with self._lock:
             self.requests.append(request)
             turn = sum(_asks_for_tools(message) for message in request.get("messages", ()))
-            if not request.get("tools") or turn >= len(self.turns):
+            opening = json.dumps(request.get("messages", [None])[0])
+            mark = next((mark for mark in self.asides if mark in opening), "")
+            turns = self.asides.get(mark, self.turns)
+            if not request.get("tools") or turn >= len(turns):
                 return [{"type": "text", "text": "done"}]
-            if turn in self.before and turn not in self._done:
+            if not mark and turn in self.before and turn not in self._done:
                 self._done.add(turn)
                 self.before[turn]()
             return [
-                {"type": "tool_use", "id": f"toolu_{turn:03d}_{index:02d}", "name": use.name, "input": use.input}
-                for index, use in enumerate(self.turns[turn])
+                {"type": "tool_use", "id": f"toolu_{mark}{turn:03d}_{index:02d}", "name": use.name, "input": use.input}
+                for index, use in enumerate(turns[turn])
             ]
 
 
