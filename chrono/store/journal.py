@@ -16,19 +16,24 @@ from chrono.ids import CommitId, OpId
 from chrono.store.disk import READ_FILE, Disk
 from chrono.store.names import quote, unquote
 
-_VERSION = 1
+_VERSION = 2
+_READS = (1, 2)
 _MAX_BYTES = 16 << 20
 _HEX = re.compile(r"[0-9a-f]{40}")
 _OP = re.compile(r"[0-9a-f]{32}")
 
 
 class Journal(NamedTuple):
-    """A restore that has begun: bring `paths` (empty: everything) from `pre` to `target`."""
+    """A restore that has begun: bring `paths` (empty: everything) from `pre` to `target`.
+
+    `note` is what its caller wants to know when it goes on after a crash; this room only keeps it.
+    """
 
     op: OpId
     pre: CommitId
     target: CommitId
     paths: tuple[str, ...]
+    note: tuple[tuple[str, str], ...] = ()
 
 
 def write(path: bytes, journal: Journal, disk: Disk) -> None:
@@ -41,6 +46,7 @@ def write(path: bytes, journal: Journal, disk: Disk) -> None:
         "pre": journal.pre,
         "target": journal.target,
         "paths": [quote(os.fsencode(path)).decode() for path in journal.paths],
+        "note": [list(pair) for pair in journal.note],
     }
     temp = path + b".tmp"
     try:
@@ -92,10 +98,11 @@ def remove(path: bytes, disk: Disk) -> None:
 
 def _parse(data: bytes) -> Journal:
     record = json.loads(data)
-    if record["version"] != _VERSION:
+    if record["version"] not in _READS:
         raise ValueError("unknown version")
     op, pre, target = record["op"], record["pre"], record["target"]
     if not (_OP.fullmatch(op) and _HEX.fullmatch(pre) and _HEX.fullmatch(target)):
         raise ValueError("not ids")
     paths = tuple(os.fsdecode(unquote(path.encode())) for path in record["paths"])
-    return Journal(OpId(op), CommitId(pre), CommitId(target), paths)
+    note = tuple((str(key), str(value)) for key, value in record.get("note", ()))
+    return Journal(OpId(op), CommitId(pre), CommitId(target), paths, note)

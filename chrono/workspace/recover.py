@@ -14,6 +14,8 @@ from chrono.audit.record import Act, Actor, Entry, read
 from chrono.canonical import Json, NotCanonical
 from chrono.errors import NoSuchSavepoint
 from chrono.ids import CommitId
+from chrono.store.refs import OPERATIONS
+from chrono.workspace.oplog import carry_out, newest_operation, read_operation
 from chrono.workspace.restoring import finish, note_restore, noted
 from chrono.workspace.ring import CLI_WAIT_S, save_locked
 
@@ -58,16 +60,19 @@ def recover(ws: Workspace, by: Actor, *, timeout_s: float = CLI_WAIT_S, abort: b
 
 def recover_locked(ws: Workspace, by: Actor, *, timeout_s: float, abort: bool = False) -> Recovered:
     """As `recover`, for a caller that holds the store lock and knows that the project is this home's own."""
-    done = _recover_ref(ws, by, timeout_s)
+    anchor = last_anchor(ws)
+    done = _recover_ref(ws, anchor, by, timeout_s)
     journal = ws.store.pending()
     if journal is not None:
         done = done._replace(restored=_recover_restore(ws, journal, by, timeout_s, abort))
+    elif anchor is not None and anchor.ref == OPERATIONS and ws.store.ref(OPERATIONS) == anchor.commit:
+        # Only the newest operation can lack its moves: the next one waited for this recovery.
+        carry_out(ws, read_operation(ws.store.savepoint(anchor.commit)))
     return done
 
 
 # Only the newest anchor can lack its ref: the ring is turned under the store lock, after this recovery.
-def _recover_ref(ws: Workspace, by: Actor, timeout_s: float) -> Recovered:
-    anchor = last_anchor(ws)
+def _recover_ref(ws: Workspace, anchor: LastAnchor | None, by: Actor, timeout_s: float) -> Recovered:
     if anchor is None:
         return Recovered()
     store = ws.store
@@ -138,9 +143,13 @@ def _anchor(line: bytes) -> LastAnchor | None:
 def _recover_restore(ws: Workspace, journal: Journal, by: Actor, timeout_s: float, abort: bool) -> CommitId:
     """Brings the work tree to the journal's target (`abort`: back to where it was); what lies there now is kept."""
     store = ws.store
+    newest = newest_operation(ws)
+    if newest is not None and newest.run == journal.op and newest.verb != "rollback":
+        abort = False  # its operation is written already: an undo takes it back
     target = journal.pre if abort else journal.target
     crash = save_locked(ws, "crash", "as found after a crash", by, timeout_s=timeout_s).commit
     if not noted(ws, journal, "begin", target):
         note_restore(ws, by, journal, "begin", timeout_s, target=target)
     restored = store.apply(store.plan_restore(crash, target, journal.paths), journal)
-    return finish(ws, journal, target, restored, by, timeout_s=timeout_s)
+    commit, operation = finish(ws, journal, target, restored, by, timeout_s=timeout_s)
+    return commit or operation

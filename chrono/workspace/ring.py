@@ -53,7 +53,7 @@ class Saved(NamedTuple):
 class RingNote(NamedTuple):
     """What one turn of the ring is about: who, why, and where the commit hangs.
 
-    `ref` moves from `old` to the new commit; `old` None: it must not exist yet.
+    `ref` moves from `old` to the new commit; `old` None: it must not exist yet. `event` is the kind of the record.
     """
 
     kind: str
@@ -64,6 +64,7 @@ class RingNote(NamedTuple):
     ref: str
     old: CommitId | None
     parents: tuple[CommitId, ...]
+    event: str = "savepoint"
 
 
 def save_locked(
@@ -157,7 +158,7 @@ def turn_ring(
         at_step("commit")
         digest = hashlib.sha256(store.raw_commit(commit)).hexdigest()
         anchor = Anchor(commit, digest, content.tree, ref=note.ref, old=note.old, op=op)
-        writing.append(Entry("savepoint", note.by, note.act, anchor))
+        writing.append(Entry(note.event, note.by, note.act, anchor))
     at_step("record")
     store.move_ref(note.ref, note.old, commit)
     at_step("ref")

@@ -6,13 +6,13 @@ printing the plan first is left to `cli`.
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from chrono.errors import Conflict, NoSuchSavepoint
-from chrono.ids import CommitId, OpId
+from chrono.ids import CommitId
 from chrono.workspace.history import RESCUES, branch_name, newest
-from chrono.workspace.restoring import finish, note_restore
+from chrono.workspace.restoring import STEPS as RESTORE_STEPS
+from chrono.workspace.restoring import Intent, carry
 from chrono.workspace.ring import CLI_WAIT_S, AtStep, go_on, save_locked
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from chrono.store.savepoint import Savepoint
     from chrono.workspace.project import Workspace
 
-STEPS = ("rescue", "journal", "begin", "applied", "commit", "end", "finished")
+STEPS = ("rescue", *RESTORE_STEPS)
 """The steps of a rollback in order; those of the two savepoints in it lie between them."""
 
 
@@ -128,16 +128,8 @@ def apply(
                 f"look at it again: chrono rollback {target[:12]} --dry-run",
             )
         steps = store.plan_restore(rescue, target, shown.paths)
-        journal = store.begin(steps, OpId(os.urandom(16).hex()))
-        at_step("journal")
-        note_restore(ws, by, journal, "begin", timeout_s)
-        at_step("begin")
-        try:
-            restored = store.apply(steps, journal)
-        except BaseException:
-            if store.pending() is None:  # nothing was touched
-                note_restore(ws, by, journal, "failed", timeout_s)
-            raise
-        at_step("applied")
-        commit = finish(ws, journal, target, restored, by, timeout_s=timeout_s, at_step=at_step)
-    return RolledBack(target, commit, rescue, restored.written, restored.deleted, restored.left)
+        head = store.head_ref()
+        intent = Intent("rollback", f"rollback to {target[:12]}", head, "rollback", head)
+        done = carry(ws, steps, intent, by, timeout_s=timeout_s, at_step=at_step)
+    assert done.commit is not None
+    return RolledBack(target, done.commit, rescue, done.written, done.deleted, done.left)

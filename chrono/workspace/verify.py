@@ -6,7 +6,9 @@ The verdict, its words and its exit code are audit's; printing is left to `cli`.
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterator
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from chrono.errors import ChronoError, NoSuchSavepoint
@@ -39,7 +41,7 @@ class StoreCommits:
 def _trailers(store: Store) -> Iterator[Trailer]:
     from chrono.audit.verify import Trailer
 
-    for savepoint in store.history():
+    for savepoint in chain(store.history(), store.operations()):
         log, size, root = parse_trailer(savepoint.trailer("Chrono-Audit") or "")
         yield Trailer(savepoint.id, log, size, root)
 
@@ -55,8 +57,8 @@ def parse_trailer(text: str) -> tuple[str, int, str]:
 def verify(ws: Workspace, *, full: bool = False, strict: bool = False) -> Report:
     """The verdict on the project's log and on its tie to the savepoints, both ways. Never raises for what files hold.
 
-    `full`: every signature and the canonical form of every line. `strict`: warnings and resets fail too. A store that
-    cannot be read leaves the savepoints unchecked, and the report says so.
+    `strict`: every line in its one form, and warnings and resets fail, too. `full`: every signature, too. All cores help
+    with a long log. A store that cannot be read leaves the savepoints unchecked, and the report says so.
     """
     from chrono.audit.place import project_place
     from chrono.audit.verify import verify as judge
@@ -77,6 +79,7 @@ def verify(ws: Workspace, *, full: bool = False, strict: bool = False) -> Report
         require_key=keys.require,
         full=full,
         strict=strict,
+        workers=os.cpu_count() or 1,
     )
     if not unreadable:
         return report
