@@ -12,10 +12,12 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from chrono.audit.merkle import CompactRange
+from chrono.audit.part import FAST, FULL, Anchored, Asked, Regular, absorbed
 from chrono.audit.pin import Pin
 from chrono.audit.place import Line, lines
 from chrono.audit.record import MAX_LINE_BYTES, NO_PREV, Record, read, signature_holds
 from chrono.audit.report import Notebook
+from chrono.audit.spread import Asking, Crew
 from chrono.canonical import Json, NotCanonical
 from chrono.errors import KeyRefused
 from chrono.signing import PublicKey, public_key_of_text
@@ -24,6 +26,10 @@ _ROTATE = "chrono-key-rotate/v2\n"
 _SIGNATURE_END = 88 + len('"}')
 _READ_WHOLE = (b'"ev":"key.', b'"ev":"prune"', b'"ev":"witness.reset"', b'"ev":"session.', b'"ev":"genesis"')
 _TORN_LOOKS = 5
+QUICK_BYTES = 1 << 18
+"""Where a log is smaller, reading line by line costs nothing worth a second way."""
+WORTH_BYTES = 1 << 25
+"""Where a log is smaller, helpers start slower than it is read."""
 
 
 class Trust(NamedTuple):
@@ -58,26 +64,73 @@ class Chain:
         self._last: bytes | None = None
         self._revoked: set[str] = set()
         self._signed_since: list[tuple[int, str]] = []
+        self._depth = FAST
 
-    def read(self, fd: int, *, closely: bool, sizes: Iterable[int]) -> None:
+    def read(self, fd: int, *, depth: int, sizes: Iterable[int], workers: int = 1) -> None:
         """Reads the log. `roots` and `leaves` then hold root and last leaf (hex) of the tree at each of `sizes`.
 
-        `closely`: every line in full, each signature; else the chain, and the lines that matter to others.
+        `depth` (`part.FAST`, `STRICT`, `FULL`): the chain, and the lines that matter to others; the form of every line;
+        each signature. `workers`: so many processes may help where it is worth their start.
         """
         wanted = frozenset(sizes)
         self._seen(wanted)
-        for line in _settled_lines(fd):
+        self._depth = depth
+        offset = self._quickly(fd, wanted, workers)
+        for line in _settled_lines(fd, offset):
             if not line.whole:
                 self._notes.warn(f"the last {line.length} bytes are part of a record that a crash cut off")
                 break
-            self._line(line, closely or bool(self._notes.findings))
-            self.tree.add(line.leaf)
-            self.leaf = line.leaf.hex()
-            self.count += 1
-            self._last = line.data
-            if self.count in wanted:
-                self._seen(wanted)
+            self._take(line, wanted)
         self._end()
+
+    def _take(self, line: Line, wanted: frozenset[int]) -> None:
+        self._line(line)
+        self.tree.add(line.leaf)
+        self.leaf = line.leaf.hex()
+        self.count += 1
+        self._last = line.data
+        if self.count in wanted:
+            self._seen(wanted)
+
+    def _quickly(self, fd: int, wanted: frozenset[int], workers: int) -> int:
+        """Reads as much as is quickly read: stretches in which all is as it should be. The offset where it ended."""
+        end = os.fstat(fd).st_size
+        first = next(lines(fd), None)
+        if first is None or not first.whole or end < QUICK_BYTES:
+            return 0
+        self._take(first, wanted)
+        offset = first.length + 1
+        if self.key is None or not self.signed:
+            return offset
+        asking = Asking(fd, offset, end, self._trust.log, self._depth, sorted(wanted))
+        with Crew(fd, workers if end >= (WORTH_BYTES, WORTH_BYTES, QUICK_BYTES)[self._depth] else 1) as crew:
+            for asked, regular in crew.read(asking, lambda: self.key):
+                if self._notes.findings or self.key is None or self.key.kid in self._revoked:
+                    return offset
+                if regular is None or not self._absorb(asked, regular):
+                    for line in lines(fd, asked.start, asked.end):
+                        self._take(line, wanted)
+                offset = asked.end
+        return offset
+
+    def _absorb(self, asked: Asked, regular: Regular) -> bool:
+        """Adds a stretch in which all was as it should be; False where it does not go on from here."""
+        here = (self.count, self.leaf, self.key)
+        if (asked.first, asked.prev, asked.key) != here or (regular.first_at and regular.first_at < self._last_at):
+            return False
+        for at in regular.at:
+            self.roots[at.size] = absorbed(self.tree, at.subtrees).root().hex()
+            self.leaves[at.size] = at.leaf
+        for noted in regular.notable:
+            if isinstance(noted, Anchored):
+                self._anchored(noted.commit, noted.sha256, noted.n)
+            else:
+                self.leaf = noted.prev
+                self._record(read(noted.line), noted.n)
+        self.tree = absorbed(self.tree, regular.subtrees)
+        self.count, self.leaf, self._last = asked.first + regular.records, regular.leaf, regular.last_line
+        self._last_at = max(self._last_at, regular.last_at)
+        return True
 
     def _seen(self, wanted: frozenset[int]) -> None:
         if self.count in wanted:
@@ -94,8 +147,10 @@ class Chain:
         elif self._last is not None and self.key is not None and not signature_holds(self._last, self.key):
             self._notes.fail("signature", n, f"the signature of record {n} does not hold")
 
-    def _line(self, line: Line, closely: bool) -> None:
+    def _line(self, line: Line) -> None:
         n, data = self.count, line.data
+        if self._notes.findings:
+            self._depth = FULL  # something is wrong: name all of it
         if self._notes.full:
             return
         if data is None:
@@ -103,7 +158,7 @@ class Chain:
                 "too-long", n, f"record {n} is too long: {line.length} bytes, {MAX_LINE_BYTES} is the most"
             )
             return
-        if not closely and n > 0 and self._continues(data) and not _matters(data):
+        if self._depth == FAST and n > 0 and self._continues(data) and not _matters(data):
             return
         try:
             record = read(data)
@@ -111,7 +166,7 @@ class Chain:
             code = "too-long" if len(data) > MAX_LINE_BYTES else "malformed"
             self._notes.fail("non-canonical" if "canonical" in str(error) else code, n, f"record {n}: {error}")
             return
-        self._record(record, n, closely)
+        self._record(record, n)
 
     def _continues(self, data: bytes) -> bool:
         """Whether the line ends as the next record of this log must, byte for byte, up to its signature."""
@@ -122,7 +177,7 @@ class Chain:
         start = len(data) - _SIGNATURE_END
         return data.endswith(b'=="}') and data.endswith(end.encode("ascii"), 0, start)
 
-    def _record(self, record: Record, n: int, closely: bool) -> None:
+    def _record(self, record: Record, n: int) -> None:
         if record.log != self._trust.log:
             self._notes.fail("foreign-log", n, f"record {n} belongs to log {record.log}")
         if record.prev != (self.leaf or NO_PREV):
@@ -134,7 +189,7 @@ class Chain:
         self._last_at = max(self._last_at, record.at)
         if n == 0:
             self._genesis(record)
-        self._key_of(record, n, closely)
+        self._key_of(record, n)
         self._effects(record, n)
 
     # -- keys
@@ -146,7 +201,7 @@ class Chain:
         if isinstance(earlier, dict):
             self.earlier_logs.update(_texts([earlier.get("log")]), _texts(earlier.get("earlier")))
 
-    def _key_of(self, record: Record, n: int, closely: bool) -> None:
+    def _key_of(self, record: Record, n: int) -> None:
         pin = self._trust.pin
         if record.kid is None:
             due = self.signed or self._trust.require_key
@@ -162,7 +217,9 @@ class Chain:
                 "key-not-active", n, f"record {n} is signed by key {record.kid}, which is not the active one"
             )
             return
-        if (closely or n == 0 or record.ev.startswith("key.")) and not signature_holds(record.line, self.key):
+        if (self._depth == FULL or n == 0 or record.ev.startswith("key.")) and not signature_holds(
+            record.line, self.key
+        ):
             self._notes.fail("signature", n, f"the signature of record {n} does not hold")
         if record.kid in self._revoked:
             self._notes.fail("key-revoked", n, f"record {n} is signed by key {record.kid}, which was revoked")
@@ -254,16 +311,20 @@ class Chain:
         commit, digest = anchor.get("commit"), anchor.get("sha256")
         if not isinstance(commit, str) or not isinstance(digest, str):
             self._notes.fail("malformed", n, f"record {n} has a malformed anchor")
-        elif commit in self.anchors:
+        else:
+            self._anchored(commit, digest, n)
+
+    def _anchored(self, commit: str, digest: str, n: int) -> None:
+        if commit in self.anchors:
             first = self.anchors[commit][0]
             self._notes.fail("anchor-twice", n, f"savepoint {commit[:12]} is anchored in records {first} and {n}")
         else:
             self.anchors[commit] = (n, digest)
 
 
-def _settled_lines(fd: int) -> Iterator[Line]:
+def _settled_lines(fd: int, start: int) -> Iterator[Line]:
     """The lines of a log that may grow meanwhile: a last line without end is looked at again while it grows."""
-    start, looks = 0, 0
+    looks = 0
     while True:
         torn = None
         for line in lines(fd, start):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from hashlib import sha256
+from typing import NamedTuple
 
 EMPTY_ROOT = sha256(b"").digest()
 """Root of the tree without leaves."""
@@ -20,6 +21,13 @@ def leaf_hash(line: bytes) -> bytes:
 def node_hash(left: bytes, right: bytes) -> bytes:
     """SHA-256(0x01 || left || right), 32 bytes."""
     return sha256(b"\x01" + left + right).digest()
+
+
+class Subtree(NamedTuple):
+    """The root of a perfect subtree of 2^`level` leaves."""
+
+    level: int
+    digest: bytes
 
 
 class CompactRange:
@@ -44,6 +52,18 @@ class CompactRange:
             size >>= 1
         self.hashes.append(leaf)
         self.size += 1
+
+    def add_subtree(self, subtree: Subtree) -> None:
+        """Appends 2^level leaves at once. Raises ValueError where a subtree of that size cannot begin here."""
+        level, digest = subtree
+        place, rest = divmod(self.size, 1 << level)
+        if rest:
+            raise ValueError(f"no subtree of 2^{level} leaves begins at leaf {self.size}")
+        while place & 1:
+            digest = sha256(b"\x01" + self.hashes.pop() + digest).digest()
+            place >>= 1
+        self.hashes.append(digest)
+        self.size += 1 << level
 
     def root(self) -> bytes:
         """The tree's root, 32 bytes."""

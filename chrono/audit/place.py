@@ -121,11 +121,11 @@ class Line(NamedTuple):
     whole: bool
 
 
-def lines(fd: int, start: int = 0) -> Iterator[Line]:
-    """The lines of `fd` from byte `start` on, in bounded memory whatever the file holds."""
+def lines(fd: int, start: int = 0, until: int | None = None) -> Iterator[Line]:
+    """The lines of `fd` from byte `start` on (to byte `until`), in bounded memory whatever the file holds."""
     offset = position = start
     held, held_bytes, digest = b"", 0, sha256(b"\x00")
-    while chunk := os.pread(fd, _CHUNK_BYTES, position):
+    while chunk := os.pread(fd, _CHUNK_BYTES if until is None else min(_CHUNK_BYTES, until - position), position):
         at = 0
         while (end := chunk.find(b"\n", at)) >= 0:
             if held_bytes:

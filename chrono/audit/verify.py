@@ -14,6 +14,7 @@ from chrono.audit import checkpoint, head
 from chrono.audit.append import boot_id
 from chrono.audit.chain import Chain, Trust
 from chrono.audit.compare import compare
+from chrono.audit.part import FAST, FULL, STRICT
 from chrono.audit.pin import pin_of_path, read_pin
 from chrono.audit.place import LogPlace, lines, log_id, open_plain, whereabouts
 from chrono.audit.record import Record, read
@@ -45,23 +46,26 @@ def verify(
     require_key: bool = False,
     full: bool = False,
     strict: bool = False,
+    workers: int = 1,
 ) -> Report:
     """Judges the log at `place`. Never raises for anything a file can hold, and takes no lock.
 
-    `trusted`: keys that an auditor trusts instead of this home's pin. `full`: every line in canonical form and every
-    signature, not only chain, tree, last signature, witness and anchors. `strict`: warnings and resets fail too.
+    `trusted`: keys that an auditor trusts instead of this home's pin. `strict`: every line must have its one form, and
+    warnings and resets fail, too. `full`: every signature, too, not only chain, tree, last signature, witness and
+    anchors. `workers`: so many processes may help.
     """
-    run = _run(_Verification(place, home, trusted, require_key), commits, full)
+    depth = FULL if full else STRICT if strict else FAST
+    run = _run(_Verification(place, home, trusted, require_key, workers), commits, depth)
     if run.notes.findings and not full:
         # something is wrong: read every line closely, to name what it is and where
-        closely = _run(_Verification(place, home, trusted, require_key), commits, True)
+        closely = _run(_Verification(place, home, trusted, require_key, workers), commits, FULL)
         run = closely if closely.notes.findings else run
     return run.report(strict)
 
 
-def _run(run: _Verification, commits: CommitLookup | None, full: bool) -> _Verification:
+def _run(run: _Verification, commits: CommitLookup | None, depth: int) -> _Verification:
     try:
-        run.judge(commits, full)
+        run.judge(commits, depth)
     except ChronoError as error:
         run.unverifiable = error.message
     except OSError as error:
@@ -75,18 +79,21 @@ def _run(run: _Verification, commits: CommitLookup | None, full: bool) -> _Verif
 class _Verification:
     """One verification: what was found so far."""
 
-    def __init__(self, place: LogPlace, home: HomeLayout, trusted: tuple[PublicKey, ...], require_key: bool) -> None:
+    def __init__(
+        self, place: LogPlace, home: HomeLayout, trusted: tuple[PublicKey, ...], require_key: bool, workers: int
+    ) -> None:
         self.place = place
         self.home = home
         self.trusted = trusted
         self.require_key = require_key
+        self.workers = workers
         self.notes = Notebook()
         self.levels: list[Level] = []
         self.unanchored: list[str] = []
         self.unverifiable: str | None = None
         self.chain: Chain | None = None
 
-    def judge(self, commits: CommitLookup | None, closely: bool) -> None:
+    def judge(self, commits: CommitLookup | None, depth: int) -> None:
         try:
             fd, info = open_plain(self.place.log, os.O_RDONLY)
         except FileNotFoundError:
@@ -107,7 +114,7 @@ class _Verification:
             sizes = [trailer.size for trailer in trailers if trailer.log == trust.log]
             sizes += [state.mark.size] if state.mark is not None else []
             sizes += [signed_head.size] if signed_head is not None else []
-            chain.read(fd, closely=closely, sizes=sizes)
+            chain.read(fd, depth=depth, sizes=sizes, workers=self.workers)
         finally:
             os.close(fd)
         self._against_head(chain, trust, signed_head, head_state)

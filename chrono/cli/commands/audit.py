@@ -30,8 +30,10 @@ def run(
     verify: Annotated[
         bool, typer.Option("--verify", help="Prove that the log is what was written, and fits the savepoints.")
     ] = False,
-    full: Annotated[bool, typer.Option("--full", help="With --verify: every signature, every line.")] = False,
-    strict: Annotated[bool, typer.Option("--strict", help="With --verify: warnings and resets fail, too.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="With --verify: every signature, too.")] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="With --verify: every line's form; warnings and resets fail, too.")
+    ] = False,
     keys: Annotated[bool, typer.Option("--keys", help="Which keys sign and are trusted; never a key itself.")] = False,
     reset_witness: Annotated[
         bool, typer.Option("--reset-witness", help="End an alarm that you have looked into; this is recorded.")
