@@ -113,6 +113,8 @@ _AFTER_WORD = frozenset(("perf", "rbenv", "pyenv", "nodenv", "direnv", "aws-vaul
 def peel(name: str, argv: Argv, state: State) -> list[Inner]:
     """What the wrapper called `name` starts; empty where it is none."""
     special = _SPECIAL.get(name)
+    if special is None and name.startswith(("python", "pypy")):
+        special = _module
     if special is not None:
         return special(argv, state)
     options = PLAIN.get(name)
@@ -574,6 +576,45 @@ def _start(argv: Argv, state: State) -> list[Inner]:
     return _as_list((program, *rest), "start-stop-daemon", []) if program and starts else []
 
 
+_CHRONO_RUN = Options("", _long("--from --to --link --timeout --message --name --session --agent"))
+
+
+def _chrono(argv: Argv, state: State) -> list[Inner]:
+    """`chrono run CMD` and `chrono bisect run -- CMD`; `run --shell` takes shell text."""
+    rest, _ = operands(argv, Options())
+    label = "chrono run"
+    if rest[:1] == ("bisect",):
+        rest, _ = operands(rest, Options())
+        label = "chrono bisect run"
+    if rest[:1] != ("run",):
+        return []
+    at = rest.index("--") if "--" in rest else len(rest)
+    command, _ = operands(rest, _CHRONO_RUN)
+    if "--shell" in rest[:at] and command and len(rest) - len(command) <= at + 1:
+        return [Inner(text=" ".join("\0" if word == MANY_FIELDS else word for word in command), label=label)]
+    return _as_list(command, label, [])
+
+
+def _tool_runner(argv: Argv, state: State) -> list[Inner]:
+    """`uvx --from chrono-toolkit chrono run CMD`; what else they run is left to `follow.packages`."""
+    tools = argv[0].endswith("uvx") or argv[1:2] == ("run",) or argv[1:3] == ("tool", "run")
+    if not tools or "chrono" not in argv or (argv[0].endswith("uv") and argv[1:2] == ("run",)):
+        return []
+    return _chrono(argv[argv.index("chrono") :], state)
+
+
+def _module(argv: Argv, state: State) -> list[Inner]:
+    """`python -m chrono run CMD`; other modules are left to `follow.scripts`."""
+    for at, word in enumerate(argv[1:], 1):
+        if word == "-m" or (word[:1] == "-" and word[1:2] != "-" and word.endswith("m")):
+            return _chrono(argv[at + 1 :], state) if argv[at + 1 : at + 2] == ("chrono",) else []
+        if word.endswith("mchrono") and word[:1] == "-":
+            return _chrono(("chrono", *argv[at + 1 :]), state)
+        if word[:1] != "-" and argv[at - 1] not in ("-W", "-X"):
+            return []
+    return []
+
+
 def _cwd(path: str, state: State) -> str:
     return resolve(state.cwds[0], path) or "\0"
 
@@ -627,6 +668,10 @@ _SPECIAL: dict[str, Callable[[Argv, State], list[Inner]]] = {
     "fd": _fd,
     "fdfind": _fd,
     "ssh-agent": _agent,
+    "chrono": _chrono,
+    "pipx": _tool_runner,
+    "uvx": _tool_runner,
+    "uv": _tool_runner,
     "gdb": _exec_file,
     "lldb": _exec_file,
     "start-stop-daemon": _start,
