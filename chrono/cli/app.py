@@ -70,6 +70,17 @@ SECTIONS: tuple[tuple[str, tuple[Verb, ...]], ...] = (
         ),
     ),
     (
+        "Find out",
+        (
+            Verb(
+                "bisect",
+                "Find the tool call that broke something.",
+                "bisect",
+                (("run", "Find the first savepoint where a command fails."),),
+            ),
+        ),
+    ),
+    (
         "Judge",
         (
             Verb("scan", "Say what the guard would decide about a command.", "scan"),
