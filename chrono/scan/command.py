@@ -91,8 +91,8 @@ class Refusal(NamedTuple):
 class Evaluation(NamedTuple):
     """What one text can run.
 
-    `commands` in order of evaluation. `writes` are redirections of compound commands and of no command at all
-    (`> file`, `{ …; } > file`) as (word, span). `files` are files the text itself writes with known content
+    `commands` in order of evaluation. `writes` are redirections of compound commands, of substitutions and of
+    no command at all (`> file`, `{ …; } > file`, `$(< file)`), reading ones among them, as (redirection, span). `files` are files the text itself writes with known content
     (absolute path, text), so that a later `sh x.sh` can be followed.
     """
 

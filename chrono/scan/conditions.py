@@ -14,6 +14,7 @@ from chrono.scan.options import Parsed, flag_is, parse, program_names
 from chrono.scan.paths import Ground, Spot, Touch
 from chrono.scan.rule import GNU, Matcher, Options, Rule, Text
 from chrono.scan.touch import options_of as usual_options
+from chrono.scan.wintouch import POWERSHELL, is_windows_command
 
 MAX_REGEX_SUBJECT = 4096
 MAX_SQL_FILE_BYTES = 1_000_000
@@ -34,7 +35,10 @@ class Case:
         self.touches = touches
         self.fetched = fetched
         self.names = program_names(command.argv[0])
+        self.fold = command.windows or any(is_windows_command(name) for name in self.names)
         self._usual = next((usual_options(name) for name in self.names if usual_options(name) is not GNU), GNU)
+        if self._usual is GNU and command.windows and command.builtin and "-" in "".join(self.names[-1:]):
+            self._usual = POWERSHELL
         self.options = self._usual
         self.skip = 0
         self.hits: list[Spot] = []
@@ -68,11 +72,13 @@ def holds(matcher: Matcher, case: Case) -> bool:
     return all(_KINDS[str(condition[0])](case, *condition[1:]) for condition in matcher)
 
 
-def text_matches(text: Text, word: Word) -> bool:
-    """Whether a word fits a text pattern whatever its unknown parts turn out to be."""
+def text_matches(text: Text, word: Word, fold: bool = False) -> bool:
+    """Whether a word fits a text pattern whatever its unknown parts turn out to be; `fold`: capitals do not matter."""
     if isinstance(word, Many):
         return text in (("", ""), ("", "", ""))
     value = word if isinstance(word, str) else "".join("\0" if piece is None else piece for piece in word.pieces)
+    if fold:
+        value, text = value.lower(), tuple(map(str.lower, text))
     if len(text) == 1:
         return value == text[0]
     first, last = text[0], text[-1]
@@ -88,8 +94,8 @@ def text_matches(text: Text, word: Word) -> bool:
     return True
 
 
-def any_matches(texts: Iterable[Text], word: Word) -> bool:
-    return any(text_matches(text, word) for text in texts)
+def any_matches(texts: Iterable[Text], word: Word, fold: bool = False) -> bool:
+    return any(text_matches(text, word, fold) for text in texts)
 
 
 # --- kinds
@@ -101,6 +107,9 @@ def _program(case: Case, names: tuple[str, ...], prefixes: tuple[str, ...]) -> b
 
 def _subcommand(case: Case, verbs: tuple[tuple[str, ...], ...]) -> bool:
     words = case.parsed.words
+    if case.fold:
+        words = tuple(word.lower() if isinstance(word, str) else word for word in words)
+        verbs = tuple(tuple(map(str.lower, verb)) for verb in verbs)
     for verb in verbs:
         if words[: len(verb)] == verb:
             case.skip = len(verb)
@@ -112,18 +121,19 @@ def _flag(case: Case, names: tuple[str, ...], values: tuple[Text, ...] | None) -
     parsed = case.parsed
     if values is None:
         return parsed.has_any(names)
-    return any(any_matches(values, value) for value in parsed.values(*names))
+    return any(any_matches(values, value, case.fold) for value in parsed.values(*names))
 
 
 def _argument(case: Case, where: str, texts: tuple[Text, ...] | None, places: tuple[str, ...] | None) -> bool:
     matched = False
     for word in _at(case.arguments, where):
-        if texts is not None and not any_matches(texts, word):
+        if texts is not None and not any_matches(texts, word, case.fold):
             continue
         if places is None:
             matched = True
             continue
-        found = [s for s in case.ground.spots(word, case.command.cwd) if s.target.place in places]
+        spots = case.ground.spots(word, case.command.cwd, windows=case.command.windows)
+        found = [s for s in spots if s.target.place in places]
         case.hits.extend(found)
         matched = matched or bool(found)
     return matched
@@ -147,12 +157,12 @@ def _count(case: Case, least: int, most: int) -> bool:
 
 def _word(case: Case, texts: tuple[Text, ...]) -> bool:
     """Any argument as it stands, options among them."""
-    return any(any_matches(texts, word) for word in case.command.argv[1:])
+    return any(any_matches(texts, word, case.fold) for word in case.command.argv[1:])
 
 
 def _last_word(case: Case, texts: tuple[Text, ...]) -> bool:
     """The last argument as it stands, where it looks like an option too."""
-    return len(case.command.argv) > 1 and any_matches(texts, case.command.argv[-1])
+    return len(case.command.argv) > 1 and any_matches(texts, case.command.argv[-1], case.fold)
 
 
 def _redirect(case: Case, ops: tuple[str, ...], texts: tuple[Text, ...] | None, places: tuple[str, ...] | None) -> bool:
@@ -160,7 +170,7 @@ def _redirect(case: Case, ops: tuple[str, ...], texts: tuple[Text, ...] | None, 
     for redirect in case.command.redirects:
         if ops and redirect.op not in ops:
             continue
-        if texts is not None and not any_matches(texts, redirect.target):
+        if texts is not None and not any_matches(texts, redirect.target, case.fold):
             continue
         if places is None:
             matched = True
@@ -172,7 +182,7 @@ def _redirect(case: Case, ops: tuple[str, ...], texts: tuple[Text, ...] | None, 
 
 
 def _redirect_spots(case: Case, redirect: Redirect) -> tuple[Spot, ...]:
-    return case.ground.spots(redirect.target, case.command.cwd)
+    return case.ground.spots(redirect.target, case.command.cwd, windows=case.command.windows)
 
 
 def _touches(

@@ -27,6 +27,11 @@ _READERS = frozenset(
     get-childitem gci get-content gc get-location gl select-string sls measure-object where-object select-object
     sort-object format-table format-list test-path get-item gi get-process gps write-output write-host out-string
     get-command get-help get-date findstr whoami ver vol more tasklist systeminfo
+    foreach-object write-error write-warning write-verbose write-debug write-information join-path split-path
+    resolve-path convert-path out-null out-host out-default convertfrom-json convertto-json compare-object group-object
+    get-variable get-alias get-member get-module get-service get-acl get-filehash get-volume get-psdrive get-random
+    set-location push-location pop-location start-sleep test-connection get-ciminstance get-computerinfo format-wide
+    convertfrom-csv convertto-csv get-unique get-childitem select-xml get-culture get-host get-history get-uptime
     """.split()
 )
 """Programs that change nothing whatever their arguments, those in _CAREFUL aside."""

@@ -81,7 +81,7 @@ def _scan(text: str, ruleset: Ruleset, world: World, shell: str) -> Scan:
 def _is_read_only(walk: Walk, findings: list[Finding]) -> bool:
     from chrono.scan.readonly import changes_nothing
 
-    if walk.refusals or walk.writes or not walk.steps:
+    if walk.refusals or not walk.steps or any(redirect.op != "<" for redirect, _ in walk.writes):
         return False
     return all(changes_nothing(step.command, walk.ground) for step in walk.steps)
 
@@ -157,7 +157,7 @@ class Walk:
 
 
 def _is_inline(link: str) -> bool:
-    return " -" in link or link.startswith("-") or "stdin" in link
+    return " -" in link or link.startswith("-") or "stdin" in link or link.endswith((" /c", " /k", " /r"))
 
 
 def _evaluate_started(answer: Started, world: World, command: Command) -> Evaluation:
@@ -190,10 +190,17 @@ def _evaluate(
 ) -> Evaluation:
     """The text under the dialect of the shell that runs it."""
     if shell in WINDOWS_SHELLS:
-        from chrono.scan.windows import commands_of_windows
+        chain = started.via if started else via
+        args = started.args if started else ()
+        cwd = started.cwd if started else None
+        if shell == "cmd":
+            from chrono.scan.shell.cmdexe.evaluate import evaluate_cmd
 
-        cwd = started.cwd if started else world.cwd
-        return commands_of_windows(text, world, shell=shell, via=started.via if started else via, cwd=cwd, span=span)
+            script = started is not None and started.path is not None
+            return evaluate_cmd(text, world, args=args, cwd=cwd, via=chain, span=span, script=script)
+        from chrono.scan.shell.powershell.evaluate import evaluate_powershell
+
+        return evaluate_powershell(text, world, args=args, cwd=cwd, via=chain, span=span)
     from chrono.scan.shell.evaluate import evaluate
 
     dialect = {"dash": "sh", "ksh": "bash", "fish": "bash"}.get(shell, shell)

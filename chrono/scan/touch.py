@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from chrono.scan import secrets, wintouch
 from chrono.scan.command import Command, Many, Pattern, Redirect, Word
 from chrono.scan.finding import Target
 from chrono.scan.gitwork import GIT_OPTIONS, git_touches
@@ -33,9 +34,11 @@ KINDS = (
     "link",
     "discard",
     "remove-untracked",
+    "send",
 )
 """What can happen to a path. "write" puts other content in its place, "empty" leaves nothing, "edit" changes it in
-place, "move" takes it away from where it is, "discard" and "remove-untracked" are git's ways to lose work."""
+place, "move" takes it away from where it is, "discard" and "remove-untracked" are git's ways to lose work, "send" takes
+a secret to another machine."""
 
 
 Reader = Callable[["Asked"], Iterator["Claim | Touch"]]
@@ -48,6 +51,7 @@ class Asked(NamedTuple):
     name: str
     parsed: Parsed
     ground: Ground
+    listed: bool = False
 
 
 def touches_of(command: Command, ground: Ground, found_by: Command | None = None) -> tuple[Touch, ...]:
@@ -55,16 +59,28 @@ def touches_of(command: Command, ground: Ground, found_by: Command | None = None
 
     `found_by` is the `find` that starts the command for what it finds.
     """
+    touches = [secrets.with_folders(touch, ground) for touch in _own_touches(command, ground, found_by)]
+    if found_by is not None and any(touch.how == "read" for touch in touches):
+        touches.extend(secrets.sought(found_by, ground))
+    touches.extend(secrets.sent(command, ground, lambda feeding: touches_of(feeding, ground)))
+    return tuple(touches)
+
+
+def _own_touches(command: Command, ground: Ground, found_by: Command | None) -> list[Touch]:
     names = program_names(command.argv[0])
-    windows = any(name in _WINDOWS for name in names)
     touches: list[Touch] = []
     for name in names:
+        if wintouch.is_windows_command(name) or (command.windows and wintouch.knows(name)):
+            for how, word, last_link in wintouch.windows_claims(name, command):
+                spots = ground.spots(word, command.cwd, last_link=last_link, windows=True)
+                touches.extend(Touch(how, spot) for spot in spots)
+            break
         reader = _READERS.get(name)
         if reader is None:
             continue
         asked = Asked(_listed(command, found_by), name, parse(command.argv, options_of(name)), ground)
         if asked.command is not command:
-            asked = asked._replace(parsed=parse(asked.command.argv, options_of(name)))
+            asked = asked._replace(parsed=parse(asked.command.argv, options_of(name)), listed=True)
         for claim in reader(asked):
             if isinstance(claim, Touch):
                 touches.append(claim)
@@ -72,16 +88,18 @@ def touches_of(command: Command, ground: Ground, found_by: Command | None = None
             how, word, last_link = claim
             if isinstance(word, str) and _is_remote(word, name):
                 continue
-            spots = ground.spots(word, command.cwd, last_link=last_link, windows=windows)
+            spots = ground.spots(word, command.cwd, last_link=last_link, windows=command.windows)
             touches.extend(Touch(how, spot) for spot in spots)
         break
     if command.redirects:
         touches.extend(redirect_touches(command.redirects, command, ground))
-    return tuple(touches)
+    return touches
 
 
 def options_of(name: str) -> Options:
     """How the options of a program that touches files are read."""
+    if wintouch.is_windows_command(name):
+        return wintouch.windows_options(name)
     return _OPTIONS.get(name, GNU)
 
 
@@ -100,7 +118,7 @@ def redirect_touches(redirects: tuple[Redirect, ...], command: Command | None, g
         else:
             continue
         cwd = command.cwd if command is not None else ground.world.cwd
-        for spot in ground.spots(redirect.target, cwd):
+        for spot in ground.spots(redirect.target, cwd, windows=command is not None and command.windows):
             yield Touch(how, spot)
 
 
@@ -110,10 +128,13 @@ def _names_file(redirect: Redirect) -> bool:
     return redirect.op == ">&" and isinstance(target, str) and not target.strip("-").isdigit() and target != "-"
 
 
+_NOISE = frozenset(("/dev/zero", "/dev/urandom", "/dev/random"))
+
+
 def _is_silent(command: Command) -> bool:
-    """Whether the command writes nothing, so that `>` leaves an empty file."""
+    """Whether the command writes nothing of worth, so that `>` leaves an empty file."""
     name = name_of(command)
-    if name in (":", "true", "false"):
+    if name in (":", "true", "false", "yes") or any(word in _NOISE for word in command.argv[1:]):
         return True
     if name == "cat":
         return len(command.argv) == 2 and command.argv[1] == "/dev/null"
@@ -173,11 +194,9 @@ def _delete_tree(asked: Asked) -> Iterator[Claim]:
     return _all(asked.parsed.words, "delete-tree", True)
 
 
-def _rmdir(asked: Asked) -> Iterator[Claim]:
-    """A folder that is empty is no loss; cmd.exe's `rmdir /s` is something else."""
-    if any(isinstance(word, str) and word.lower() in ("/s", "-recurse") for word in asked.command.argv):
-        return _del(asked._replace(name="rd", parsed=parse(asked.command.argv, _SLASH)))
-    return iter(())
+def _gio(asked: Asked) -> Iterator[Claim]:
+    """`gio trash FILE`, `gio remove FILE`."""
+    return _all(asked.parsed.words[1:] if asked.parsed.words[:1] in (("trash",), ("remove",)) else (), "delete-tree")
 
 
 def _shred(asked: Asked) -> Iterator[Claim]:
@@ -249,7 +268,7 @@ def _dd(asked: Asked) -> Iterator[Claim]:
         if head.startswith("if="):
             yield "read", rest, False
         else:
-            yield ("empty" if source == "if=/dev/null" else "write"), rest, False
+            yield ("empty" if source == "if=/dev/null" or source[3:] in _NOISE else "write"), rest, False
 
 
 def _tee(asked: Asked) -> Iterator[Claim]:
@@ -258,7 +277,7 @@ def _tee(asked: Asked) -> Iterator[Claim]:
 
 def _mode(asked: Asked) -> Iterator[Claim]:
     by_reference = asked.parsed.has("--reference")
-    tree = asked.parsed.has_any(("-R", "--recursive"))
+    tree = asked.listed or asked.parsed.has_any(("-R", "--recursive"))
     kind = "owner" if asked.name in ("chown", "chgrp") else "mode"
     words = asked.parsed.words if by_reference else asked.parsed.words[1:]
     return _all(words, f"{kind}-tree" if tree else kind)
@@ -295,12 +314,17 @@ def _scp(asked: Asked) -> Iterator[Claim]:
         yield "write", words[-1], False
 
 
+_DELETES_ALL = frozenset(("d", "1,$d", "/.*/d", "1,$ d", "/^/d", "0,$d"))
+
+
 def _sed(asked: Asked) -> Iterator[Claim]:
     parsed = asked.parsed
     script_given = parsed.has_any(("-e", "--expression", "-f", "--file"))
     in_place = any(flag.startswith(("-i", "--in-place")) for flag, _ in parsed.flags)
     files = parsed.words if script_given else parsed.words[1:]
-    return _all(tuple(file for file in files if file != ""), "edit" if in_place else "read")
+    scripts = parsed.values("-e", "--expression") if script_given else parsed.words[:1]
+    how = "read" if not in_place else "empty" if any(script in _DELETES_ALL for script in scripts) else "edit"
+    return _all(tuple(file for file in files if file != ""), how)
 
 
 def _perl(asked: Asked) -> Iterator[Claim]:
@@ -310,8 +334,8 @@ def _perl(asked: Asked) -> Iterator[Claim]:
         flag == "-i" or (flag.startswith("-") and "i" in flag.split("=")[0][1:4] and flag[1] != "-")
         for flag, _ in parsed.flags
     ):
-        given = parsed.has_any(("-e", "-E"))
-        yield from _all(parsed.words if given else parsed.words[1:], "edit")
+        code = parsed.values("-e", "-E")
+        yield from _all(parsed.words if code else parsed.words[1:], "empty" if code and code[-1] == "" else "edit")
 
 
 def _sort(asked: Asked) -> Iterator[Claim]:
@@ -393,100 +417,6 @@ def _patch(asked: Asked) -> Iterator[Claim]:
     return _all(asked.parsed.words[:1], "edit")
 
 
-def _shell_write(asked: Asked) -> Iterator[Claim]:
-    return _all(asked.parsed.words[:1] or asked.parsed.values("-FilePath", "-Path", "-LiteralPath"), "write")
-
-
-def _remove_item(asked: Asked) -> Iterator[Claim]:
-    parsed = asked.parsed
-    if _what_if(parsed):
-        return
-    tree = parsed.has_any(("-Recurse", "-r", "/s"))
-    words = parsed.words + parsed.values("-Path", "-LiteralPath")
-    for word in words or _piped(asked):
-        yield ("delete-tree" if tree or not words else "delete"), word, True
-
-
-def _piped(asked: Asked) -> tuple[Word, ...]:
-    """Paths that come through a PowerShell pipe: the folder that is listed, with all that is in it."""
-    for argv in reversed(asked.command.upstream):
-        names = program_names(argv[0])
-        if any(name in ("get-childitem", "gci", "ls", "dir", "get-item", "gi") for name in names):
-            parsed = parse(
-                argv,
-                (
-                    "powershell",
-                    (("", frozenset(["-Filter", "-Include", "-Exclude", "-Path", "-LiteralPath", "-Depth"])),),
-                ),
-            )
-            filters = parsed.values("-Filter", "-Include")
-            starts = parsed.words + parsed.values("-Path", "-LiteralPath") or (".",)
-            tail = filters[0] if filters and isinstance(filters[0], str) else None
-            found: list[Word] = []
-            for start in starts:
-                if isinstance(start, str) and ("get-item" in names or "gi" in names):
-                    found.append(start)
-                elif isinstance(start, str):
-                    found.append(f"{start.rstrip('/')}/{tail or '*'}" if "*" not in start else start)
-                else:
-                    found.append(start)
-            return tuple(found)
-    return ()
-
-
-def _what_if(parsed: Parsed) -> bool:
-    return any(
-        flag.lower() in ("-whatif", "-wh", "-wi", "-what", "-whati") and value != "$false"
-        for flag, value in parsed.flags
-    )
-
-
-def _move_item(asked: Asked) -> Iterator[Claim]:
-    if _what_if(asked.parsed):
-        return
-    words = asked.parsed.words + asked.parsed.values("-Path", "-LiteralPath", "-Destination")
-    yield from _all(words[:1], "read" if "cop" in asked.name or asked.name in ("cpi", "xcopy") else "move", True)
-    yield from _all(words[1:2], "write")
-
-
-def _set_content(asked: Asked) -> Iterator[Claim]:
-    if not _what_if(asked.parsed):
-        words = asked.parsed.words[:1] + asked.parsed.values("-Path", "-LiteralPath", "-FilePath")
-        how = (
-            "append"
-            if asked.name in ("add-content", "ac")
-            else "empty"
-            if asked.name in ("clear-content", "clc")
-            else "write"
-        )
-        yield from _all(words, how)
-
-
-def _del(asked: Asked) -> Iterator[Claim]:
-    parsed = asked.parsed
-    if asked.name in ("del", "erase") and not parsed.has_any(("/s", "-Recurse")):
-        return _all(parsed.words, "delete", True)
-    tree = parsed.has_any(("/s", "-Recurse", "-r"))
-    return (
-        _all(parsed.words, "delete-tree" if tree else "delete", True)
-        if tree or asked.name in ("del", "erase")
-        else iter(())
-    )
-
-
-def _robocopy(asked: Asked) -> Iterator[Claim]:
-    parsed = asked.parsed
-    if parsed.has("/L"):
-        return
-    mirror = parsed.has_any(("/mir", "/purge"))
-    yield from _all(parsed.words[:1], "delete-tree" if parsed.has_any(("/move", "/mov")) else "read")
-    yield from _all(parsed.words[1:2], "delete-tree" if mirror else "write")
-
-
-def _icacls(asked: Asked) -> Iterator[Claim]:
-    return _all(asked.parsed.words[:1], "mode-tree" if asked.parsed.has("/t") else "mode")
-
-
 def _git(asked: Asked) -> Iterator[Claim | Touch]:
     return git_touches(asked.command, asked.ground)
 
@@ -542,19 +472,6 @@ _OPTIONS: dict[str, Options] = {
         "touch": "-d --date -r --reference -t",
     }.items()
 }
-_POWERSHELL: Options = (
-    "powershell",
-    (
-        (
-            "",
-            frozenset(
-                "-Path -LiteralPath -Filter -Include -Exclude -Value -Encoding -Destination -FilePath -ErrorAction -EA "
-                "-Depth -Stream -Credential -InputObject -NewName -ItemType -Name".split()
-            ),
-        ),
-    ),
-)
-_SLASH: Options = ("slash", ())
 
 _READERS: dict[str, Reader] = {
     "rm": _rm,
@@ -563,7 +480,8 @@ _READERS: dict[str, Reader] = {
     "srm": _rm,
     "rimraf": _delete_tree,
     "del-cli": _delete_tree,
-    "trash": _delete_tree,
+    **dict.fromkeys(("trash", "trash-put", "rmtrash", "gvfs-trash"), _delete_tree),
+    "gio": _gio,
     "shred": _shred,
     "wipe": _delete_tree,
     "mv": _mv,
@@ -616,30 +534,8 @@ _READERS: dict[str, Reader] = {
     **dict.fromkeys(
         "cat tac less more most bat head tail strings base64 base32 xxd od hexdump nl cut tr rev paste fold wc "
         "source . vim vi nano emacs code view diff cmp comm openssl gpg uuencode zcat bzip2 xz zstd column pr pg "
-        "ssh-keygen print-file Get-Content get-content gc type".split(),
+        "ssh-keygen print-file".split(),
         _read,
     ),
-    **dict.fromkeys(("remove-item", "ri"), _remove_item),
-    **dict.fromkeys(("move-item", "mi", "copy-item", "cpi", "rename-item", "rni"), _move_item),
-    **dict.fromkeys(("set-content", "sc", "out-file", "add-content", "ac", "clear-content", "clc"), _set_content),
-    **dict.fromkeys(("del", "erase", "rd"), _del),
-    "rmdir": _rmdir,
-    "robocopy": _robocopy,
-    "icacls": _icacls,
-    "takeown": _icacls,
 }
-_WINDOWS = frozenset(
-    "remove-item ri move-item mi copy-item cpi rename-item rni set-content sc out-file add-content ac "
-    "clear-content clc "
-    "del erase rd robocopy icacls takeown get-content gc get-childitem gci attrib move copy ren xcopy".split()
-)
-_OPTIONS.update(
-    dict.fromkeys(
-        "remove-item ri move-item mi copy-item cpi rename-item rni set-content sc out-file add-content "
-        "ac clear-content clc "
-        "get-content gc".split(),
-        _POWERSHELL,
-    )
-)
 _OPTIONS["git"] = GIT_OPTIONS
-_OPTIONS.update(dict.fromkeys("del erase rd robocopy icacls takeown".split(), _SLASH))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 
-from chrono.scan.command import Refusal, Word
+from chrono.scan.command import Pattern, Refusal, Word
 from chrono.scan.follow.scene import File, Scene, Started, program_name
 
 SHELLS = {
@@ -421,36 +421,86 @@ def _from_php(scene: Scene) -> Answers:
     return run_file(scene, rest[0], "php", rest[1:])
 
 
+_POWERSHELL_VALUES = (
+    "-executionpolicy", "-ex", "-ep", "-exec", "-windowstyle", "-w", "-version", "-v", "-psconsolefile",
+    "-inputformat", "-in", "-if", "-outputformat", "-o", "-of", "-configurationname", "-config", "-custompipename",
+    "-settingsfile", "-workingdirectory", "-wd", "-encodedarguments", "-ea",
+)  # fmt: skip
+
+
 def _from_powershell(scene: Scene) -> Answers:
-    for at, word in enumerate(scene.args):
+    at = 0
+    while at < len(scene.args):
+        word = scene.args[at]
+        at += 1
         if not isinstance(word, str):
             return []
-        option = word.lower().replace("/", "-", 1) if word.startswith("/") else word.lower()
-        if len(option) >= 2 and option[0] == "-" and "-file".startswith(option):
-            return (
-                run_file(scene, _slashes(scene.args[at + 1]), "powershell", scene.args[at + 2 :])
-                if (at + 1 < len(scene.args))
-                else []
-            )
-        if (
-            option[0:1] == "-"
-            and len(option) >= 2
-            and ("-command".startswith(option) or "-encodedcommand".startswith(option))
-        ):
-            return []
-        if option[0:1] != "-" and _ending(option) == "ps1":
-            return run_file(scene, _slashes(word), "powershell", scene.args[at + 1 :])
+        option = "-" + word[1:].lower() if word[:1] in "/-\u2013\u2014\u2015" else word.lower()
+        rest = scene.args[at:]
+        if option in ("-e", "-ec") or (len(option) > 2 and "-encodedcommand".startswith(option)):
+            return _encoded(scene, rest)
+        if len(option) > 1 and ("-command".startswith(option) or "-commandwithargs".startswith(option)):
+            if rest == ("-",):
+                return _from_stdin(scene, "powershell", ())
+            return _inline(scene, _line_of(rest, quoting=False), "powershell", f"{scene.program} -Command", ())
+        if len(option) > 1 and "-file".startswith(option):
+            if rest[:1] == ("-",):
+                return _from_stdin(scene, "powershell", rest[1:])
+            return run_file(scene, _slashes(rest[0]), "powershell", rest[1:]) if rest else []
+        if option in _POWERSHELL_VALUES or (len(option) > 3 and any(v.startswith(option) for v in _POWERSHELL_VALUES)):
+            at += 1
+        elif option[:1] != "-":
+            if _ending(option) == "ps1":
+                return run_file(scene, _slashes(word), "powershell", rest)
+            return _inline(scene, _line_of((word, *rest), quoting=False), "powershell", f"{scene.program} -Command", ())
     return _from_stdin(scene, "powershell", ())
+
+
+def _encoded(scene: Scene, rest: tuple[Word, ...]) -> Answers:
+    """The text of -EncodedCommand: base64 of UTF-16."""
+    from binascii import Error, a2b_base64
+
+    if not rest or not isinstance(rest[0], str):
+        return []
+    try:
+        text = a2b_base64(rest[0] + "=" * (-len(rest[0]) % 4)).decode("utf-16-le")
+    except (Error, ValueError):
+        return [Refusal("unparsed", "its encoded command cannot be decoded", scene.command.span)]
+    return _inline(scene, text.replace("\0", "\ufffd"), "powershell", f"{scene.program} -EncodedCommand", ())
 
 
 def _from_cmd(scene: Scene) -> Answers:
     for at, word in enumerate(scene.args):
-        if isinstance(word, str) and word.lower() in ("/c", "/k", "/r") and at + 1 < len(scene.args):
-            script = scene.args[at + 1]
-            if isinstance(script, str) and _ending(script) in ("cmd", "bat"):
-                return run_file(scene, _slashes(script), "cmd", scene.args[at + 2 :])
+        if not isinstance(word, str):
             return []
-    return []
+        lower = word.lower().replace("//", "/", 1)
+        if lower[:2] not in ("/c", "/k", "/r"):
+            continue
+        rest = scene.args[at + 1 :]
+        glued = word[2:] if lower == word.lower() else word[3:]
+        if glued:
+            rest = (glued, *rest)
+        script = rest[0] if rest else ""
+        if isinstance(script, str) and _ending(script) in ("cmd", "bat") and " " not in script:
+            return run_file(scene, _slashes(script), "cmd", rest[1:])
+        return _inline(scene, _line_of(rest, quoting=True), "cmd", f"{scene.program} /c", ())
+    return _from_stdin(scene, "cmd", ())
+
+
+def _line_of(words: tuple[Word, ...], *, quoting: bool) -> str:
+    """Words as one line; what is not known is NUL in it, which the Windows shells' readers take as such."""
+    texts: list[str] = []
+    for word in words:
+        if isinstance(word, str):
+            text = str(word)
+        elif isinstance(word, Pattern):
+            text = "".join("\0" if piece is None else piece for piece in word.pieces)
+        else:
+            text = "\0"
+        if quoting and len(words) > 1 and (" " in text or "\t" in text) and '"' not in text:
+            text = f'"{text}"'
+        texts.append(text)
+    return " ".join(texts)
 
 
 def _slashes(word: Word) -> Word:

@@ -1,0 +1,1 @@
+"""cmd.exe: text in, the commands that it can run out."""

@@ -1,0 +1,1 @@
+"""PowerShell: text in, the commands that it can run out."""

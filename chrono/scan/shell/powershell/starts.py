@@ -1,0 +1,110 @@
+"""Owns starting programs that are not PowerShell's own: what they get, what they start in turn.
+
+Script files and inline code for interpreters are left to the followers, Windows' own launchers to `shell.windows`.
+"""
+
+from __future__ import annotations
+
+from chrono.scan.command import Redirect, Word
+from chrono.scan.shell.powershell.machine import Machine
+from chrono.scan.shell.powershell.values import Thing, Unknown, Value, concat, feeds_of, text_of, words_of
+from chrono.scan.shell.values import from_word, to_word
+from chrono.scan.shell.windows import started_by
+
+
+def script_text(m: Machine, name: str) -> str | None:
+    """The text of a PowerShell script that a command names by its path, None where it is not to be had."""
+    lower = name.lower()
+    if not lower.endswith((".ps1", ".psm1")):
+        return None
+    return m.known_file(m.path(name))
+
+
+def run_native(
+    m: Machine,
+    name: str,
+    words: list[Value],
+    piped: tuple[Value, ...] | None,
+    redirects: tuple[Redirect, ...] = (),
+    *,
+    via: tuple[str, ...] = (),
+) -> list[Value]:
+    """Reports a program and what it starts."""
+    program = (
+        name.replace("\\", "/")
+        if "\\" in name and ("/" in name or name[:1] in ".\\~" or name[1:2] == ":" or "\\" in name)
+        else name
+    )
+    if program.lower() == "start-process":
+        program = "start"
+    stdin = _stdin(piped)
+    feeds = tuple(f for value in words for f in feeds_of(value))
+    argv = m.emit([program, *map(_path_word, words)], stdin=stdin, redirects=redirects, feeds=feeds, via=via)
+    for inner in started_by(argv, m.world, cwd=m.cwd, via=(*m.via, *via), span=m.here):
+        m.commands.append(inner._replace(upstream=tuple(dict.fromkeys((*inner.upstream, *m.upstream))), after=m.after))
+    return [Unknown((argv,))]
+
+
+def _path_word(value: Value) -> Value:
+    return value.name if isinstance(value, Thing) and value.kind == "item" else value
+
+
+def _stdin(piped: tuple[Value, ...] | None) -> Word | None:
+    if piped is None:
+        return None
+    text = concat([text_of(piped[0]), *(f"\n{text_of(v)}" for v in piped[1:200])]) if piped else ""
+    return to_word(text)
+
+
+def run_line(m: Machine, program: Value, arguments: Value, via: str, cwd: str | None = None) -> list[Value]:
+    """Starts a program with its arguments in one text or in a list, as `Start-Process` and .NET do."""
+    words: list[Value] = []
+    if type(arguments) is tuple:
+        for item in arguments:
+            words.extend(split_line(text_of(item)) if " " in text_of(item) and text_of(item)[:1] in "-/" else [item])
+    elif arguments is not None:
+        words.extend(split_line(text_of(arguments)))
+    name = text_of(program)
+    folder = m.cwd
+    if cwd is not None:
+        m.cwd = m.absolute(cwd) or "\0"
+    try:
+        if "\0" in name:
+            argv = m.emit([program, *words], via=(via,))
+            return [Unknown((argv,))]
+        if name.lower().endswith((".lnk", ".url")):
+            return []
+        return run_native(m, name, words, None, via=(via,))
+    finally:
+        m.cwd = folder
+
+
+def split_line(text: str) -> list[Value]:
+    """The words of a Windows command line: blanks part them, double quotes hold them together."""
+    words: list[Value] = []
+    word: list[str] = []
+    quoted = had = False
+    at = 0
+    while at < len(text):
+        char = text[at]
+        if char == "\\" and text[at + 1 : at + 2] == '"':
+            word.append('"')
+            had = True
+            at += 2
+            continue
+        if char == '"':
+            quoted = not quoted
+            had = True
+        elif char in " \t\n\r" and not quoted:
+            if word or had:
+                words.append("".join(word))
+            word, had = [], False
+        else:
+            word.append(char)
+        at += 1
+    if word or had:
+        words.append("".join(word))
+    return words
+
+
+__all__ = ["from_word", "run_line", "run_native", "script_text", "split_line", "words_of"]

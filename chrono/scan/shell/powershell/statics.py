@@ -1,0 +1,507 @@
+"""Owns what static members of .NET types yield, and casts: decoding, files, processes, environment, registry.
+
+Methods of objects are left to `library`.
+"""
+
+from __future__ import annotations
+
+from binascii import Error as DecodeError
+from binascii import a2b_base64, b2a_base64
+from collections.abc import Callable
+
+from chrono.scan.shell.powershell import operators
+from chrono.scan.shell.powershell.lexer import TooMuch, Unread
+from chrono.scan.shell.powershell.machine import Machine
+from chrono.scan.shell.powershell.parser import parse
+from chrono.scan.shell.powershell.starts import run_line
+from chrono.scan.shell.powershell.syntax import Block
+from chrono.scan.shell.powershell.values import (
+    MAX_ITEMS,
+    MAX_TEXT_CHARS,
+    UNKNOWN,
+    Closure,
+    Thing,
+    Unknown,
+    Value,
+    concat,
+    elements_of,
+    fed,
+    feeds_of,
+    is_known,
+    number_of,
+    text_of,
+)
+
+MAX_INFLATED_BYTES = 500_000
+ENCODED = ("base64",)
+"""Stands for a program that hides text: what comes of decoding something that is not known."""
+
+
+def static(m: Machine, kind: str, name: str, args: tuple[Value, ...]) -> Value:
+    """What `[kind]::name(args)` yields; `.name` reads a property."""
+    own = name.lstrip(".?=")
+    work = _STATIC.get(f"{kind}.{own}")
+    if work is not None:
+        return work(m, args)
+    if kind in ("io.file", "file", "io.directory", "directory"):
+        return _file(m, kind, own, args)
+    if kind in ("io.path", "path"):
+        return _path(m, own, args)
+    if kind.startswith(("text.encoding", "text.utf8encoding", "text.unicodeencoding", "text.asciiencoding")):
+        return Thing("object", f"text.encoding.{own}" if own != "new" else kind)
+    if kind in ("math",):
+        return _math(own, args)
+    if kind in ("wmiclass",):
+        return UNKNOWN
+    if own == "new":
+        return _new(m, kind, args)
+    if kind in ("io.compression.compressionmode",):
+        return own
+    if kind in ("microsoft.win32.registry", "win32.registry") and own in ("setvalue",):
+        m.emit(["Set-ItemProperty", *map(text_of, args)], builtin=True)
+        return None
+    if kind.startswith(("io.fileinfo", "io.directoryinfo")):
+        return _new(m, kind, args)
+    return Unknown(tuple(f for arg in args for f in feeds_of(arg)))
+
+
+# --- making objects
+
+
+def _new(m: Machine, kind: str, args: tuple[Value, ...]) -> Value:
+    words = [text_of(arg) for arg in args]
+    if kind.startswith("net.sockets."):
+        argv = m.emit(["New-Object", kind, *words], builtin=True)
+        return Thing("object", kind, (), (argv,) if words else ())
+    if kind in ("io.fileinfo", "io.directoryinfo", "fileinfo", "directoryinfo"):
+        return Thing("item", m.path(args[0]) if args else "\0")
+    if kind in ("diagnostics.processstartinfo", "diagnostics.process"):
+        fields = (("filename", args[0] if args else None), ("arguments", args[1] if len(args) > 1 else None))
+        return Thing("object", "process", tuple(f for f in fields if f[1] is not None))
+    if kind in ("io.memorystream", "io.streamreader", "io.compression.deflatestream", "io.compression.gzipstream",
+                "io.stringreader", "io.streamwriter", "io.filestream"):  # fmt: skip
+        return _stream(m, kind, args)
+    if kind == "string" and args:
+        if type(args[0]) is tuple:
+            return operators.join(args[0], "")
+        count = number_of(args[1]) if len(args) > 1 else None
+        return text_of(args[0]) * min(int(count), 10_000) if count is not None else text_of(args[0])
+    if kind in ("psobject", "object", "pscustomobject"):
+        return {}
+    if kind.startswith(("collections.generic.list", "collections.arraylist")):
+        return ()
+    if kind.startswith("text.") and "encoding" in kind:
+        return Thing("object", kind)
+    if kind == "management.automation.psobject":
+        return {}
+    return Thing("object", kind, (), tuple(f for arg in args for f in feeds_of(arg)))
+
+
+def _stream(m: Machine, kind: str, args: tuple[Value, ...]) -> Value:
+    source: Value = args[0] if args else None
+    if type(source) is tuple and len(source) == 1:
+        source = source[0]
+    value = source.field("value") if isinstance(source, Thing) and source.kind == "object" else source
+    if kind in ("io.streamwriter", "io.filestream") and isinstance(source, str):
+        m.emit(["Set-Content", m.path(source)], builtin=True)
+        return Thing("object", kind)
+    if kind == "io.streamreader" and isinstance(source, str):
+        m.emit(["Get-Content", m.path(source)], builtin=True)
+        return Thing("object", "stream", (("value", Unknown((("Get-Content", source),))),))
+    if type(value) is tuple:
+        value = _bytes(value)
+    if kind.endswith(("deflatestream", "gzipstream")):
+        value = _inflated(value)
+    return Thing("object", "stream", (("value", value),), feeds_of(value))
+
+
+def _inflated(value: Value) -> Value:
+    if not isinstance(value, bytes):
+        return Unknown((*feeds_of(value), ENCODED))
+    import zlib
+
+    for window in (-15, 31, 15):
+        try:
+            found = zlib.decompressobj(window)
+            return found.decompress(value, MAX_INFLATED_BYTES)
+        except zlib.error:
+            continue
+    return Unknown((ENCODED,))
+
+
+# --- encodings
+
+
+def _bytes(value: Value) -> Value:
+    """An array of numbers as bytes, or something unknown from the same source."""
+    if isinstance(value, bytes):
+        return value
+    if type(value) is tuple:
+        numbers = [number_of(item) for item in value]
+        if all(n is not None and 0 <= n < 256 for n in numbers):
+            return bytes(int(n) for n in numbers if n is not None)
+    if isinstance(value, int) and 0 <= value < 256:
+        return bytes([value])
+    return Unknown((*feeds_of(value), *(() if feeds_of(value) else (ENCODED,))))
+
+
+def _decoded(kind: str, value: Value) -> Value:
+    raw = _bytes(value)
+    if not isinstance(raw, bytes):
+        return fed("\0", feeds_of(raw) or (ENCODED,))
+    if "unicode" in kind and "big" in kind:
+        codec = "utf-16-be"
+    elif "unicode" in kind:
+        codec = "utf-16-le"
+    elif "utf32" in kind:
+        codec = "utf-32-le"
+    elif "utf7" in kind:
+        codec = "utf-7"
+    else:
+        codec = "utf-8"
+    return raw[:MAX_TEXT_CHARS].decode(codec, "replace").replace("\0", "\ufffd")
+
+
+def _encoded(kind: str, value: Value) -> Value:
+    text = text_of(value)
+    if "\0" in text:
+        return Unknown(feeds_of(value))
+    codec = "utf-16-le" if "unicode" in kind else "utf-8"
+    return tuple(text.encode(codec, "surrogatepass")[:MAX_ITEMS])
+
+
+def _from_base64(m: Machine, args: tuple[Value, ...]) -> Value:
+    text = text_of(args[0]) if args else ""
+    if "\0" in text:
+        return Unknown((*feeds_of(args[0]), ENCODED))
+    try:
+        return a2b_base64("".join(text.split()) + "=" * (-len("".join(text.split())) % 4))
+    except (DecodeError, ValueError):
+        return Unknown((ENCODED,))
+
+
+def _to_base64(m: Machine, args: tuple[Value, ...]) -> Value:
+    raw = _bytes(args[0]) if args else None
+    return (
+        b2a_base64(raw, newline=False).decode()
+        if isinstance(raw, bytes)
+        else Unknown(feeds_of(args[0] if args else None))
+    )
+
+
+def cast(m: Machine, kind: str, value: Value) -> Value:
+    """A value as another type; one whose type is not known here stays what it is."""
+    if kind.startswith("(decode "):
+        return _decoded(kind, value)
+    if kind.startswith("(encode "):
+        return _encoded(kind, value)
+    if kind == "char":
+        number = number_of(value) if not isinstance(value, str) or (value.isdigit() and len(value) > 1) else None
+        if type(value) is tuple:
+            return tuple(cast(m, kind, item) for item in value)
+        if number is not None and 0 < number < 0x110000:
+            return chr(int(number))
+        return text_of(value)
+    if kind in ("char[]",):
+        if isinstance(value, str):
+            return tuple(value[:MAX_ITEMS]) if "\0" not in value else Unknown(feeds_of(value))
+        return tuple(cast(m, "char", item) for item in elements_of(value))
+    if kind in (
+        "int",
+        "int32",
+        "int64",
+        "long",
+        "byte",
+        "uint32",
+        "double",
+        "decimal",
+        "int16",
+        "uint16",
+        "uint64",
+        "float",
+    ):
+        if isinstance(value, str) and len(value) == 1 and not value.isdigit():
+            return ord(value) if kind in ("int", "int32", "byte") else Unknown()
+        number = number_of(value)
+        if number is None:
+            return Unknown(feeds_of(value))
+        return number if kind in ("double", "decimal", "float") else int(number)
+    if kind in ("int[]", "int32[]", "byte[]"):
+        if isinstance(value, str):
+            return tuple(map(ord, value[:MAX_ITEMS]))
+        return value if isinstance(value, bytes) else tuple(cast(m, "int", item) for item in elements_of(value))
+    if kind == "string":
+        return text_of(value)
+    if kind in ("string[]", "array", "object[]", "collections.arraylist"):
+        return elements_of(value)
+    if kind in ("bool", "boolean", "switch"):
+        from chrono.scan.shell.powershell.values import truth
+
+        known = truth(value)
+        return Unknown() if known is None else known
+    if kind in ("void",):
+        return None
+    if kind in ("scriptblock", "management.automation.scriptblock"):
+        return _block(m, (value,))
+    if kind in ("wmiclass", "wmi", "ciminstance"):
+        return Thing("wmi", text_of(value).lower().rpartition(":")[2].rpartition("\\")[2].partition(".")[0])
+    if kind in ("adsi",):
+        return Thing("object", "adsi")
+    if kind in ("io.fileinfo", "io.directoryinfo"):
+        return Thing("item", m.path(value))
+    if kind == "type":
+        return Thing("type", text_of(value).lower().removeprefix("system."))
+    return value
+
+
+def _block(m: Machine, args: tuple[Value, ...]) -> Value:
+    """`[scriptblock]::Create(text)`."""
+    value = args[0] if args else ""
+    if isinstance(value, Closure):
+        return value
+    text = text_of(value)
+    if text.strip("\0") == "" and "\0" in text:
+        return Thing("scriptblock", "", (), feeds_of(value) or ())
+    try:
+        return Closure(Block(parse(text), (), text))
+    except (Unread, TooMuch):
+        return Thing("scriptblock", "", (), feeds_of(value))
+
+
+# --- files and processes
+
+
+def _file(m: Machine, kind: str, own: str, args: tuple[Value, ...]) -> Value:
+    path = m.path(args[0]) if args else "\0"
+    if own == "delete":
+        tree = kind.endswith("directory") and len(args) > 1 and args[1] is not False
+        m.emit(["Remove-Item", path, *(["-Recurse"] if tree else [])], builtin=True)
+        return None
+    if own in ("move", "copy", "replace"):
+        verb = "Copy-Item" if own == "copy" else "Move-Item"
+        m.emit([verb, path, *(concat(["-Destination:", m.path(arg)]) for arg in args[1:2])], builtin=True)
+        return None
+    if own.startswith(("writeall", "appendall", "create", "openwrite", "setaccesscontrol", "setattributes", "encrypt")):
+        if kind.endswith("directory"):
+            return Thing("item", path)
+        m.emit(["Add-Content" if own.startswith("append") else "Set-Content", path], builtin=True)
+        if len(args) > 1:
+            content = _decoded("utf8", args[1]) if own == "writeallbytes" else args[1]
+            m.write(args[0], content, own.startswith("append"))
+        return None
+    if own.startswith(("readall", "openread", "opentext", "readlines")):
+        argv = m.emit(["Get-Content", path], builtin=True)
+        text = m.known_file(path)
+        if text is not None and own in ("readalltext", "readalllines", "readlines"):
+            return text if own == "readalltext" else tuple(text.splitlines())
+        return Unknown((argv,))
+    if own in ("getfiles", "getdirectories", "enumeratefiles", "enumeratedirectories", "getfilesystementries"):
+        name = text_of(args[1]) if len(args) > 1 else "*"
+        base = path.rstrip("/\\")
+        deep = len(args) > 2
+        found = f"{base}/\0{name.lstrip('*')}" if deep and name.strip("*") else f"{base}/{name}"
+        return (Thing("item", found, (("base", base), ("recurse", deep and not name.strip("*.")))),)
+    if own == "setcurrentdirectory":
+        m.go(path)
+        return None
+    return Unknown()
+
+
+def _path(m: Machine, own: str, args: tuple[Value, ...]) -> Value:
+    if own == "combine":
+        parts = [text_of(item) for arg in args for item in elements_of(arg)]
+        joined = parts[:1]
+        for part in parts[1:]:
+            joined = (
+                [part]
+                if part[:1] in "/\\" or part[1:2] == ":"
+                else [*joined, "/" if joined and "\\" not in joined[0] else "\\", part]
+            )
+        return concat(
+            [piece.rstrip("\\/") if at == 0 and len(joined) > 1 else piece for at, piece in enumerate(joined)]
+        )
+    if own == "gettemppath":
+        return f"{m.world.home}/AppData/Local/Temp/"
+    if own == "gettempfilename":
+        return f"{m.world.home}/AppData/Local/Temp/\0.tmp"
+    if own == "getpathroot":
+        text = text_of(args[0]) if args else ""
+        return text[:3] if text[1:2] == ":" else "/"
+    if own in ("getfullpath",) and args:
+        return m.absolute(m.path(args[0])) or text_of(args[0])
+    if own in ("getdirectoryname", "getfilename") and args:
+        above, _, last = text_of(args[0]).replace("\\", "/").rpartition("/")
+        return above if own == "getdirectoryname" else last
+    return Unknown()
+
+
+def _start(m: Machine, args: tuple[Value, ...]) -> Value:
+    first = args[0] if args else ""
+    if isinstance(first, Thing) and first.kind == "object":
+        run_line(m, first.field("filename"), first.field("arguments"), "Process.Start")
+    else:
+        run_line(m, first, args[1] if len(args) > 1 else None, "Process.Start")
+    return Unknown()
+
+
+def _environment(m: Machine, args: tuple[Value, ...]) -> Value:
+    from chrono.scan.shell.powershell.evaluation import environment
+
+    name = text_of(args[0]) if args else "\0"
+    return environment(m, name) if "\0" not in name else UNKNOWN
+
+
+def _set_environment(m: Machine, args: tuple[Value, ...]) -> Value:
+    if len(args) > 1:
+        m.variables[f"env:{text_of(args[0]).lower()}"] = args[1]
+    if len(args) > 2:
+        m.emit(["Set-EnvironmentVariable", *map(text_of, args)], builtin=True)
+    return None
+
+
+_FOLDERS = {
+    "userprofile": "", "personal": "/Documents", "mydocuments": "/Documents", "desktop": "/Desktop",
+    "desktopdirectory": "/Desktop", "applicationdata": "/AppData/Roaming", "localapplicationdata": "/AppData/Local",
+    "startup": "/AppData/Roaming/Microsoft/Windows/Start Menu/Programs/Startup", "mypictures": "/Pictures",
+    "mymusic": "/Music", "myvideos": "/Videos",
+}  # fmt: skip
+_SYSTEM = {"system": "C:\\Windows\\System32", "windows": "C:\\Windows", "programfiles": "C:\\Program Files",
+           "commonapplicationdata": "C:\\ProgramData"}  # fmt: skip
+
+
+def _folder(m: Machine, args: tuple[Value, ...]) -> Value:
+    name = text_of(args[0]).lower() if args else ""
+    if name in _FOLDERS:
+        return m.world.home + _FOLDERS[name]
+    return _SYSTEM.get(name, UNKNOWN)
+
+
+def _math(own: str, args: tuple[Value, ...]) -> Value:
+    numbers = [number_of(arg) for arg in args]
+    if not numbers or any(n is None for n in numbers):
+        return UNKNOWN
+    known = [n for n in numbers if n is not None]
+    work: dict[str, Callable[[], float]] = {
+        "abs": lambda: abs(known[0]),
+        "min": lambda: min(known),
+        "max": lambda: max(known),
+        "floor": lambda: known[0] // 1,
+        "round": lambda: round(known[0]),
+    }
+    return work[own]() if own in work else UNKNOWN
+
+
+def _to_number(m: Machine, args: tuple[Value, ...]) -> Value:
+    text = text_of(args[0]) if args else ""
+    base = number_of(args[1]) if len(args) > 1 else 10
+    if isinstance(args[0] if args else None, str) and len(text) == 1 and len(args) == 1:
+        return ord(text)
+    try:
+        return int(text, int(base or 10)) if len(text) < 60 else UNKNOWN
+    except ValueError:
+        return Unknown(feeds_of(args[0] if args else None))
+
+
+def _reverse(m: Machine, args: tuple[Value, ...]) -> Value:
+    """`[array]::Reverse($a)` turns the array itself; every variable that holds it holds it turned."""
+    value = args[0] if args else None
+    if type(value) is tuple:
+        for name, held in m.variables.items():
+            if held is value or held == value:
+                m.variables[name] = tuple(reversed(value))
+    return None
+
+
+def _unescape(m: Machine, args: tuple[Value, ...]) -> Value:
+    text = text_of(args[0]) if args else ""
+    if not is_known(text):
+        return Unknown(feeds_of(text))
+    out: list[str] = []
+    at = 0
+    while at < len(text):
+        code = text[at + 1 : at + 3]
+        if text[at] == "%" and len(code) == 2 and all(c in "0123456789abcdefABCDEF" for c in code):
+            out.append(chr(int(code, 16)))
+            at += 3
+        else:
+            out.append(text[at])
+            at += 1
+    return "".join(out).replace("\0", "\ufffd")
+
+
+def _joined(m: Machine, args: tuple[Value, ...]) -> Value:
+    rest = args[1] if len(args) == 2 else args[1:]
+    return operators.join(rest, args[0] if args else "")
+
+
+def _concat(m: Machine, args: tuple[Value, ...]) -> Value:
+    return concat([text_of(item) for arg in args for item in elements_of(arg)])
+
+
+def _format(m: Machine, args: tuple[Value, ...]) -> Value:
+    return operators.text_format(
+        args[0] if args else "", args[1:] if len(args) != 2 else (args[1] if type(args[1]) is tuple else args[1:])
+    )
+
+
+def _replaced(m: Machine, args: tuple[Value, ...]) -> Value:
+    return operators.replace(args[0], args[1:3]) if len(args) > 2 else UNKNOWN
+
+
+def _marshal(m: Machine, args: tuple[Value, ...]) -> Value:
+    """A secure string turned back into plain text."""
+    return Unknown((("ConvertFrom-SecureString",),))
+
+
+def _assembly(m: Machine, args: tuple[Value, ...]) -> Value:
+    feeds = tuple(f for arg in args for f in feeds_of(arg))
+    m.emit(["Invoke-Expression", fed("\0", feeds)], builtin=True, feeds=feeds or (("Assembly.Load",),))
+    return Unknown(feeds)
+
+
+def _exit(m: Machine, args: tuple[Value, ...]) -> Value:
+    return None
+
+
+_STATIC: dict[str, Callable[[Machine, tuple[Value, ...]], Value]] = {
+    "convert.frombase64string": _from_base64,
+    "convert.tobase64string": _to_base64,
+    "convert.toint32": _to_number,
+    "convert.toint16": _to_number,
+    "convert.tobyte": _to_number,
+    "convert.tochar": lambda m, a: cast(m, "char", a[0] if a else None),
+    "convert.tostring": lambda m, a: text_of(a[0]) if a else "",
+    "scriptblock.create": _block,
+    "management.automation.scriptblock.create": _block,
+    "diagnostics.process.start": _start,
+    "environment.getenvironmentvariable": _environment,
+    "environment.setenvironmentvariable": _set_environment,
+    "environment.getfolderpath": _folder,
+    "environment.currentdirectory": lambda m, a: Thing("item", m.cwd),
+    "environment.systemdirectory": lambda m, a: "C:\\Windows\\System32",
+    "environment.username": lambda m, a: m.world.user,
+    "environment.newline": lambda m, a: "\n",
+    "environment.exit": _exit,
+    "array.reverse": _reverse,
+    "string.join": _joined,
+    "string.concat": _concat,
+    "string.format": _format,
+    "string.new": lambda m, a: _new(m, "string", a),
+    "string.empty": lambda m, a: "",
+    "regex.replace": _replaced,
+    "text.regularexpressions.regex.replace": _replaced,
+    "regex.unescape": lambda m, a: a[0] if a else "",
+    "uri.unescapedatastring": _unescape,
+    "net.webutility.urldecode": _unescape,
+    "web.httputility.urldecode": _unescape,
+    "bitconverter.tostring": lambda m, a: UNKNOWN,
+    "powershell.create": lambda m, a: Thing("object", "powershell"),
+    "management.automation.powershell.create": lambda m, a: Thing("object", "powershell"),
+    "runtime.interopservices.marshal.ptrtostringauto": _marshal,
+    "runtime.interopservices.marshal.ptrtostringbstr": _marshal,
+    "reflection.assembly.load": _assembly,
+    "appdomain.currentdomain": lambda m, a: Thing("object", "appdomain"),
+    "io.compression.compressionmode.decompress": lambda m, a: "decompress",
+    "io.file.exists": lambda m, a: UNKNOWN,
+    "text.encoding.getencoding": lambda m, a: Thing("object", f"text.encoding.{text_of(a[0]).lower() if a else ''}"),
+}
