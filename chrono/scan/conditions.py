@@ -225,7 +225,11 @@ def _is_committed(spot: Spot, ground: Ground) -> bool:
 
 
 def _assigns(case: Case, names: tuple[Text, ...]) -> bool:
-    return any(any_matches(names, name) for name, _ in case.command.assigns)
+    """`NAME`, or `NAME=value` where the value counts."""
+    return any(
+        any_matches(names, name) or (isinstance(value, str) and any_matches(names, f"{name}={value}"))
+        for name, value in case.command.assigns
+    )
 
 
 def _upstream(case: Case, programs: tuple[str, ...], hosts: tuple[Text, ...], known: bool | None) -> bool:

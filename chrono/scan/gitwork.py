@@ -68,6 +68,9 @@ def git_touches(command: Command, ground: Ground) -> Iterator[Claim | Touch]:
             yield from git.control_changed()
             if parsed.has_any(("-u", "--include-untracked", "-a", "--all")):
                 yield from git.control_untracked(git.top(), ignored=None if parsed.has_any(("-a", "--all")) else False)
+    elif verb == "apply":
+        if parsed.has_any(("-R", "--reverse")) and any(argv[:2] == ("git", "diff") for argv in command.upstream):
+            yield from git.everything("discard")
     elif verb == "clean":
         if parsed.has_any(("-f", "--force")) and not parsed.has_any(("-n", "--dry-run", "-i", "--interactive")):
             yield from git.untracked(rest)

@@ -117,6 +117,19 @@ _CREDENTIAL_FOLDERS = (
     ".config/1password",
 )
 _PUBLIC = frozenset([".ssh/known_hosts", ".ssh/known_hosts.old", ".ssh/config", ".ssh/allowed_signers", ".ssh"])
+VAULTS = frozenset(
+    ".ssh .gnupg .aws .kube .docker .azure .config/gcloud .config/gh .config/op .password-store .local/share/keyrings "
+    ".ethereum/keystore .mozilla/firefox .config/google-chrome .config/chromium library/keychains .config/rclone "
+    ".terraform.d .config/solana .bitcoin".split()
+)
+"""Folders of a home that hold secrets: whoever copies one has them."""
+
+_SECRET_NAMES = frozenset(
+    ".env .netrc .pgpass .npmrc .pypirc .htpasswd id_rsa id_ed25519 id_ecdsa id_dsa credentials credentials.json "
+    "secrets.yml secrets.yaml secrets.json master.key service-account.json serviceaccount.json terraform.tfstate "
+    "kubeconfig .git-credentials .dockercfg wallet.dat".split()
+)
+_SECRET_ENDS = (".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".ppk", ".ovpn", ".tfvars")
 _BROWSER_SECRETS = ("login data", "cookies", "logins.json", "key4.db", "web data", "local state", "cookies.sqlite")
 
 _ETC_CREDENTIALS = frozenset(
@@ -276,6 +289,14 @@ def in_home(inner: str) -> str:
     ):
         return "regenerable"
     return "dotfile" if parts[0].startswith(".") else "home"
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether a file is called as files that hold secrets are, wherever it lies (`.env.production`, `server.key`)."""
+    lower = name.lower()
+    if lower.startswith(".env."):
+        return not lower.endswith(("example", "sample", "template", "dist", "defaults"))
+    return lower in _SECRET_NAMES or lower.endswith(_SECRET_ENDS)
 
 
 def in_etc(path: str) -> str | None:

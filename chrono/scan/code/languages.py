@@ -5,7 +5,8 @@ Shell dialects are left to `scan.shell`; which file or option holds the text to 
 
 from __future__ import annotations
 
-from chrono.scan.command import Evaluation, Word
+from chrono.scan.code.foreign import is_reverse_shell
+from chrono.scan.command import Command, Evaluation, Word
 from chrono.scan.world import World
 
 LANGUAGES = ("python", "javascript", "ruby", "perl", "php")
@@ -40,4 +41,9 @@ def commands_of(
         from chrono.scan.code.php import commands_of_php as door
     else:
         raise ValueError(f"no reader for {language}")
-    return door(source, world=world, name=name, args=args, cwd=cwd, via=via, span=span)
+    found = door(source, world=world, name=name, args=args, cwd=cwd, via=via, span=span)
+    if (" -" in name or "stdin" in name) and is_reverse_shell(source):
+        # Connections that the readers do not follow; only the user's own words, since files may well use sockets.
+        shell = Command(("reverse-shell",), (*via, name), span, world.cwd if cwd is None else cwd)
+        found = found._replace(commands=(*found.commands, shell))
+    return found

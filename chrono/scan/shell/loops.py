@@ -8,7 +8,7 @@ from chrono.scan.shell import expand
 from chrono.scan.shell.arithmetic import Failed
 from chrono.scan.shell.calculate import arithmetic
 from chrono.scan.shell.machine import LoopFrame, Machine
-from chrono.scan.shell.state import State, fork, merge, settle
+from chrono.scan.shell.state import Argv, Argv, State, fork, merge, settle
 from chrono.scan.shell.syntax import Body, For, ForArith, While, Word
 from chrono.scan.shell.values import MANY_FIELDS, join_text
 
@@ -116,10 +116,13 @@ def _finish(state: State, left: State | None) -> None:
 
 def run_for(m: Machine, node: For, state: State) -> None:
     """`for name in words` and `select`."""
+    sources: tuple[Argv, ...] = ()
     if node.words is None:
         values = list(state.params)
     else:
+        collected = m.begin_sources()
         values = [field for word in node.words for field in expand.fields(m, word, state)]
+        sources = m.end_sources(collected)
     if node.select:
         values = _selected(m, values, state)
     optional = any(value == MANY_FIELDS for value in values)
@@ -133,6 +136,8 @@ def run_for(m: Machine, node: For, state: State) -> None:
             break
         before = current.copy() if value == "\0" else None
         current.set(node.name, value)
+        if sources:
+            current.origins[node.name] = sources
         current = _round(m, frame, node.body, current)
         if current is not None and before is not None and not current.same(before):
             current = _again(m, frame, node, current, before)

@@ -25,7 +25,7 @@ MAX_ROUNDS = 300
 MAX_READ_BYTES = 256 * 1024
 MAX_KEPT_CHARS = 3_000_000
 MAX_COMMANDS = 8000
-_FILE_OPS = frozenset((">", ">>", ">|", "&>", "&>>", "<>", ">&"))
+_FILE_OPS = frozenset(("<", ">", ">>", ">|", "&>", "&>>", "<>", ">&"))
 
 
 class Inner(NamedTuple):

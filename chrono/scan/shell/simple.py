@@ -200,7 +200,9 @@ def _file_of(m: Machine, part: Subst, state: State) -> str | None:
     node = part.body[0].node
     if node.words or node.assigns or len(node.redirs) != 1 or node.redirs[0].op != "<":
         return None
-    text = expand_redirects(m, node.redirs, state).stdin
+    streams = expand_redirects(m, node.redirs, state)
+    m.record_writes(streams.words)
+    text = streams.stdin
     return "\0" if text is None else text
 
 

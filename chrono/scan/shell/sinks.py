@@ -161,6 +161,8 @@ def _git_verb(rest: Argv) -> list[Inner]:
         return [Inner(text=text, label=f"git rebase {o}") for o, text in _values(rest, ("-x", "--exec"))]
     if verb == "difftool":
         return [Inner(text=text, label=f"git difftool {o}") for o, text in _values(rest, ("-x", "--extcmd"))]
+    if verb == "config":
+        return _git_config(rest)
     if verb == "bisect" and rest[1:2] == ("run",) and len(rest) > 2:
         return [Inner(argv=rest[2:], label="git bisect run")]
     if verb == "submodule" and "foreach" in rest:
@@ -184,6 +186,19 @@ def _git_verb(rest: Argv) -> list[Inner]:
     return []
 
 
+def _git_config(rest: Argv) -> list[Inner]:
+    """A setting that names a command is judged as if git ran it at once: it will, at some later call."""
+    words = operands(rest[1:] if rest[1:2] == ("set",) else rest, Options("f", frozenset(("--file", "--type"))))[0]
+    if len(words) < 2:
+        return []
+    key, value = words[0].lower(), words[1]
+    if key.startswith("alias.") and value.startswith("!"):
+        return [Inner(text=value[1:], label=f"git config {words[0]}")]
+    if _GIT_COMMAND_KEY.match(key) and value.lower() not in _BOOLEAN:
+        return [Inner(text=value.lstrip("!"), label=f"git config {words[0]}")]
+    return []
+
+
 def _joined(words: Argv) -> str:
     return " ".join("\0" if word == MANY_FIELDS else word for word in words)
 
@@ -203,12 +218,14 @@ _AWK_COMMAND = re.compile(
 
 
 def _awk(argv: Argv, state: State) -> list[Inner]:
-    """Constant texts in `system("…")`, `"…" | getline` and `print | "…"`."""
+    """Constant texts in `system("…")`, `"…" | getline` and `print | "…"`; a socket that commands come from."""
     out: list[Inner] = []
     rest, _ = operands(argv, Options("Fvf", frozenset(("--field-separator", "--assign", "--file"))))
     program = rest[0] if rest else ""
     if len(program) > 20_000:
         return []
+    if "/inet" in program and "getline" in program:
+        out.append(Inner(argv=("reverse-shell",), label="awk"))
     for match in _AWK_COMMAND.finditer(program):
         text = next(group for group in match.groups() if group is not None)
         behind = program[match.end() :].lstrip()
@@ -221,13 +238,47 @@ def _awk(argv: Argv, state: State) -> list[Inner]:
 _SED_EXECUTE = re.compile(r"(?:^|[;\n{])[ \t]*(?:\d{1,9}[ \t]*|\$[ \t]*|/[^/\n]{0,200}/[ \t]*)?e[ \t]+([^\n]+)")
 
 
+_SED_EVALUATES = re.compile(
+    r"(?:^|[;\n{/0-9$])\s*s([^\w\s\\])((?:\\.|(?!\1).)*)\1((?:\\.|(?!\1).)*)\1[gpiImM0-9]*e", re.DOTALL
+)
+
+
 def _sed(argv: Argv, state: State) -> list[Inner]:
-    return [
-        Inner(text=match[1], label="sed e")
-        for word in argv[1:]
-        if len(word) < 20_000
-        for match in _SED_EXECUTE.finditer(word)
-    ]
+    """`e command`, and `s/…/command/e`, which runs the line as it is after the change."""
+    out: list[Inner] = []
+    for word in argv[1:]:
+        if len(word) < 20_000:
+            out += [Inner(text=match[1], label="sed e") for match in _SED_EXECUTE.finditer(word)]
+            out += [
+                Inner(text=re.sub(r"\\[0-9]|&", "\0", match[3]), label="sed s///e")
+                for match in _SED_EVALUATES.finditer(word)
+            ]
+    return out
+
+
+def _pager(argv: Argv, state: State) -> list[Inner]:
+    """`less +!command`."""
+    return [Inner(text=word[2:], label="less !") for word in argv[1:] if word.startswith("+!")]
+
+
+_CODE_OPTIONS = ("-e", "-E", "--eval", "-eval", "--execute", "-c", "--command")
+
+
+def _foreign(argv: Argv, state: State) -> list[Inner]:
+    """Code of a language that has no reader of its own: constant calls that run or delete something."""
+    from chrono.scan.code.foreign import commands_in
+
+    texts = [text for _, text in _values(argv, _CODE_OPTIONS)]
+    if state.stdin is not None and not texts and not operands(argv, Options())[0]:
+        texts.append(state.stdin)
+    name = argv[0].rpartition("/")[2]
+    out: list[Inner] = []
+    for code in texts:
+        for kind, words in commands_in(code.replace("\0", "")):
+            out.append(
+                Inner(text=words[0], label=f"{name} -e") if kind == "text" else Inner(argv=words, label=f"{name} -e")
+            )
+    return out
 
 
 _VIM_SHELL = re.compile(
@@ -235,6 +286,9 @@ _VIM_SHELL = re.compile(
 )
 _CALL = re.compile(r"(?:system(?:list)?|shell-command(?:-to-string)?|os\.execute|io\.popen|do shell script)\s*"
                    r"(?:\(\s*)?([\"'])((?:[^\"'\\]|\\.)*)\1")  # fmt: skip
+
+
+_LISP_DELETE = re.compile(r"\(delete-(?:directory|file)\s+\"([^\"]+)\"")
 
 
 def _editor(argv: Argv, state: State) -> list[Inner]:
@@ -250,6 +304,7 @@ def _editor(argv: Argv, state: State) -> list[Inner]:
             continue
         out += [Inner(text=m[1].strip(), label=f"{name} !") for m in _VIM_SHELL.finditer(script)]
         out += [Inner(text=re.sub(r"\\(.)", r"\1", m[2]), label=f"{name} system") for m in _CALL.finditer(script)]
+        out += [Inner(argv=("rm", "-rf", m[1]), label=f"{name} delete") for m in _LISP_DELETE.finditer(script)]
     return out
 
 
@@ -381,6 +436,13 @@ _OWN: dict[str, Callable[[Argv, State], list[Inner]]] = {
     "view": _editor,
     "vimdiff": _editor,
     "ex": _editor,
+    "less": _pager,
+    "more": _pager,
+    **dict.fromkeys(
+        "lua luajit lua5.1 lua5.3 lua5.4 tclsh tclsh8.6 wish R Rscript julia groovy elixir iex erl escript guile "
+        "racket sbcl scala jshell ghc octave".split(),
+        _foreign,
+    ),
     "ed": _editor,
     "emacs": _editor,
     "emacsclient": _editor,

@@ -26,6 +26,12 @@ _RUNNERS = frozenset(
      "xargs", *SHELLS),
 )  # fmt: skip
 
+# Programs that send their words, or what a socket gets from them, to other machines.
+_SENDERS = frozenset(
+    ("curl", "wget", "http", "https", "xh", "nc", "ncat", "netcat", "telnet", "socat", "openssl", "dig", "nslookup",
+     "host", "drill", "ping", "whois", "mail", "sendmail", "mailx", "mutt", "gh", "glab", "kill"),
+)  # fmt: skip
+
 
 def runs_here(m: Machine, name: str, state: State) -> bool:
     """Whether the shell itself runs it, so that assignments in front of it are seen by it."""
@@ -66,7 +72,7 @@ def run_program(m: Machine, argv: Argv, state: State, functions: bool, builtins:
 def _emit(m: Machine, argv: Argv, state: State, *, builtin: bool = False) -> None:
     """Reports a command. For one that runs code, what its words or its script were made of counts as feeding it."""
     name = base_name(argv[0])
-    sources: list[Argv] = list(m.sources) if name in _RUNNERS else []
+    sources: list[Argv] = list(m.sources) if name in _RUNNERS or name in _SENDERS else []
     if m.file_sources and (name in _RUNNERS or "/" in argv[0]):
         for word in argv:
             sources += m.file_sources.get(m.key_of(word, state) or "", ())
@@ -81,6 +87,11 @@ def _emit(m: Machine, argv: Argv, state: State, *, builtin: bool = False) -> Non
 
 def _start(m: Machine, argv: Argv, state: State) -> None:
     name = base_name(argv[0])
+    if m.assigns:
+        for inner in sinks.of_variables(m.assigns):
+            side = state.copy()
+            side.outs = None
+            run_inner(m, inner, side)
     if name in SHELLS:
         _shell(m, name, argv, state)
         return
@@ -92,11 +103,6 @@ def _start(m: Machine, argv: Argv, state: State) -> None:
         side = state.copy()
         side.outs = None
         run_inner(m, inner, side)
-    if m.assigns:
-        for inner in sinks.of_variables(m.assigns):
-            side = state.copy()
-            side.outs = None
-            run_inner(m, inner, side)
     if "/" in argv[0] and "\0" not in argv[0]:
         _own_script(m, argv, state)
     before = m.begin_sources()

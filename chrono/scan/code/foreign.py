@@ -1,0 +1,71 @@
+"""Owns what can be told of code without a reader of its own: Lua, Tcl, R, Julia, Groovy, Elixir, Lisp, and sockets.
+
+Languages with a reader are left to `languages`. Only constant texts in known calls count; the rest is silent.
+"""
+
+from __future__ import annotations
+
+import re
+
+MAX_CHARS = 20_000
+
+_STRING = r"(?:\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)*)')"
+_SHELL_CALL = re.compile(
+    r"(?:\b(?:system2?|os\.execute|io\.popen|popen|shell|shell-command(?:-to-string)?|os:cmd|:os\.cmd|call-process-shell"
+    r"-command|uiop:run-program|System\.cmd|Runtime\.getRuntime\(\)\.exec)\s*\(?\s*)" + _STRING
+)
+_EXECUTED = re.compile(_STRING + r"\.execute\(\)")
+_BACKTICKS = re.compile(r"\brun\s*\(\s*`([^`]+)`")
+_TCL_EXEC = re.compile(r"(?:^|[;\[{\n])\s*exec\s+([^;\n\]]+)")
+_DELETES = re.compile(
+    r"\b(?:unlink|rm|rm_rf!?|File\.rm_rf!?|File\.rm!?|delete-directory|delete-file|deleteDir|os\.remove|file\.remove|"
+    r"file\s+delete(?:\s+-force)?(?:\s+--)?|fs::dir_delete|lfs\.rmdir|FileUtils\.deleteDirectory)\s*\(?\s*"
+    r"(?:new File\()?(?:" + _STRING + r"|(homedir\(\)|System\.user_home!?(?:\(\))?|~[^\s;)]*|/[^\s;)]*))"
+)
+_CONNECTS = re.compile(
+    r"socket|TCPSocket|fsockopen|stream_socket_client|createConnection|net\.connect|require\s*\(\s*[\"']net[\"']|net\.Dial|TCPClient|gen_tcp|/inet/|"
+    r"\bztcp\b|/dev/tcp/",
+    re.IGNORECASE,
+)
+_SHELL = re.compile(
+    r"(?:^|[\"'`/\s(\[{])(?:ba|z|da|k|a|c|tc|fi)?sh(?=[\"'`\s,;)\]}<-]|$)|cmd\.exe|powershell", re.MULTILINE
+)
+_JOINS = re.compile(
+    r"dup2|fdopen|\bpipe\s*\(|proc_open|popen|<&|>&|<@|>@|STD(?:IN|OUT)|\bstdin\b|spawn|exec|system|getline"
+)
+_RUNS_WHAT_COMES = re.compile(
+    r"(?:\b(?:system|popen|p?open3?|exec\w*|eval|shell_exec|passthru|check_output|run|call|Popen)\s*[(\s]?\s*[$@]?[A-Za-z_]"
+    r"\w*\s*(?:[,).]|while\b|;|$))|\|&\s*getline|\|\s*getline|`\s*#?[${]"
+)
+_RECEIVES = re.compile(r"\bgets\b|\brecv\b|\breadline\b|getline|<\$?\w*>|\bread\(|\.on\(|receive|fgets|\bread_line\b")
+
+
+def commands_in(code: str) -> list[tuple[str, tuple[str, ...]]]:
+    """What constant calls of `code` run: ("text", (shell text,)) or ("argv", words)."""
+    if len(code) > MAX_CHARS:
+        return []
+    found: list[tuple[str, tuple[str, ...]]] = []
+    for match in (*_SHELL_CALL.finditer(code), *_EXECUTED.finditer(code)):
+        text = match[1] if match[1] is not None else match[2]
+        found.append(("text", (_plain(text),)))
+    found += [("text", (match[1],)) for match in (*_BACKTICKS.finditer(code), *_TCL_EXEC.finditer(code))]
+    for match in _DELETES.finditer(code):
+        path = match[1] if match[1] is not None else match[2] if match[2] is not None else match[3]
+        home = "home" in path and not path.startswith(("/", "~"))
+        found.append(("argv", ("rm", "-rf", "~" if home else path)))
+    if is_reverse_shell(code):
+        found.append(("argv", ("reverse-shell",)))
+    return found
+
+
+def is_reverse_shell(code: str) -> bool:
+    """Whether code of any language connects to somebody and puts a shell, or what it receives, on that connection."""
+    if len(code) > MAX_CHARS or _CONNECTS.search(code) is None:
+        return False
+    if _SHELL.search(code) is not None and _JOINS.search(code) is not None:
+        return True
+    return _RECEIVES.search(code) is not None and _RUNS_WHAT_COMES.search(code) is not None
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"\\(.)", r"\1", text)

@@ -1,0 +1,204 @@
+"""Owns what a command does to secrets beyond their own files: folders that hold them, and what it sends away.
+
+Which names are secret is in `scan.places`, which words of a program are paths in `scan.touch`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from chrono.scan import places
+from chrono.scan.command import Command, Pattern, Word
+from chrono.scan.finding import Target
+from chrono.scan.options import parse, program_names
+from chrono.scan.paths import Ground, Spot, Touch, glob_match
+from chrono.scan.rule import Options
+
+_TAKES = frozenset(("read", "move", "mode", "mode-tree", "owner", "owner-tree", "link"))
+_PRINTS_ENVIRONMENT = frozenset(("env", "printenv", "set", "export", "declare", "typeset"))
+_KEYS = ("id_rsa", "id_ed25519", "id_ecdsa", "id_dsa", ".netrc", ".pgpass", ".git-credentials", "credentials", ".npmrc")
+_UNKNOWN = Target(None, "the environment", "credential", True)
+
+Read = Callable[[Command], tuple[Touch, ...]]
+"""What a command does to files (`scan.touch.touches_of`), for the programs that feed this one."""
+
+
+def with_folders(touch: Touch, ground: Ground) -> Touch:
+    """The touch with a folder of secrets taken for the secrets in it (`tar c ~/.ssh`, `chmod -R o+r ~/.ssh`)."""
+    how, spot = touch
+    path = spot.target.path
+    if how not in _TAKES or path is None or spot.target.place not in ("dotfile", "home"):
+        return touch
+    if (spot.kind == "dir" or spot.base is not None) and _is_vault(path, ground) and not spot.target.shown.endswith(
+        (".pub", "config", "known_hosts")
+    ):  # fmt: skip
+        return Touch(how, _secret(spot))
+    return touch
+
+
+def sought(find: Command, ground: Ground) -> Iterator[Touch]:
+    """Secrets that a `find` looks for by name and hands to the program that it starts (`find ~ -name 'id_*'`)."""
+    argv = find.argv
+    for at, word in enumerate(argv[:-1]):
+        name = argv[at + 1]
+        if word not in ("-name", "-iname") or not isinstance(name, str) or name.strip("*?") == "":
+            continue
+        if any(glob_match(name, key) for key in _KEYS) or name.endswith((".pem", ".key", ".kdbx")):
+            for start in argv[1:at]:
+                for spot in ground.spots(start, find.cwd) if start[:1] not in ("-", "!", "(") else ():
+                    if spot.target.place in ("home", "root", "above", "dotfile"):
+                        yield Touch("read", _secret(spot))
+
+
+def sent(command: Command, ground: Ground, read: Read) -> Iterator[Touch]:
+    """Secrets that a command sends to another machine, as touches of kind "send"."""
+    names = program_names(command.argv[0])
+    name = next((name for name in names if name in _SENDS), None)
+    if name is None or any(_is_here(word) for word in command.argv[1:]):
+        return
+    for word in _SENDS[name](command):
+        yield from _as_sent(ground.spots(word, command.cwd), ground)
+    if name not in _BY_WORDS:
+        return
+    for redirect in command.redirects:
+        if redirect.op == "<":
+            yield from _as_sent(ground.spots(redirect.target, command.cwd), ground)
+    for argv in command.upstream:
+        yield from _of_feeding(Command(argv, cwd=command.cwd), ground, read)
+
+
+def _of_feeding(command: Command, ground: Ground, read: Read) -> Iterator[Touch]:
+    names = program_names(command.argv[0])
+    if any(name in _PRINTS_ENVIRONMENT for name in names):
+        if not parse(command.argv).words:
+            yield Touch("send", Spot(_UNKNOWN, None))
+        return
+    if any(name in _SENDS for name in names):
+        return
+    yield from _as_sent(tuple(touch.spot for touch in read(command) if touch.how == "read"), ground)
+
+
+def _as_sent(spots: tuple[Spot, ...], ground: Ground) -> Iterator[Touch]:
+    for spot in spots:
+        target = spot.target
+        if target.place == "credential":
+            yield Touch("send", spot)
+        elif target.path is not None and (
+            target.path in ground.homes or _is_vault(target.path, ground) or _is_secret_file(target.path)
+        ):
+            yield Touch("send", _secret(spot))
+
+
+def _is_secret_file(path: str) -> bool:
+    return places.is_secret_name(path.rpartition("/")[2])
+
+
+def _is_vault(path: str, ground: Ground) -> bool:
+    return any(
+        path.startswith(home + "/") and path[len(home) + 1 :].rstrip("/").lower() in places.VAULTS
+        for home in (*ground.homes, "/root")
+        if home != "/"
+    )
+
+
+def _secret(spot: Spot) -> Spot:
+    return spot._replace(target=spot.target._replace(place="credential"))
+
+
+def _is_here(word: Word) -> bool:
+    """Whether a word names this machine as the other end."""
+    if isinstance(word, Pattern):
+        head = word.pieces[0]
+        word = head if head is not None else ""
+    if not isinstance(word, str):
+        return False
+    host = word.partition("://")[2] or word
+    host = host.rpartition("@")[2] if "/" not in host.partition("@")[0] else host
+    return host.startswith(("localhost", "127.0.0.1", "[::1]", "0.0.0.0", "::1"))  # noqa: S104
+
+
+# --- senders
+
+
+def _nothing(command: Command) -> Iterator[Word]:
+    return iter(())
+
+
+_CURL: Options = ("gnu", (("", frozenset("-T --upload-file -d --data --data-binary --data-raw --data-ascii "
+                  "--data-urlencode -F --form --json -H --header -X --request -u -o".split())),))  # fmt: skip
+
+
+def _curl(command: Command) -> Iterator[Word]:
+    parsed = parse(command.argv, _CURL)
+    yield from parsed.values("-T", "--upload-file")
+    for word in parsed.values("-d", "--data", "--data-binary", "--data-ascii", "--data-urlencode", "-F", "--form",
+                              "--json", "-H", "--header"):  # fmt: skip
+        if isinstance(word, str) and "@" in word and (word[0] == "@" or "=@" in word or "=<" in word):
+            yield word.partition("@")[2].partition(";")[0]
+
+
+_WGET: Options = ("gnu", (("", frozenset(["--post-file", "--body-file", "-O", "-o"])),))
+
+
+def _wget(command: Command) -> Iterator[Word]:
+    yield from parse(command.argv, _WGET).values("--post-file", "--body-file")
+
+
+def _httpie(command: Command) -> Iterator[Word]:
+    for word in command.argv[1:]:
+        if isinstance(word, str) and "@" in word and "://" not in word:
+            yield word.partition("@")[2]
+
+
+_COPY: Options = ("gnu", (("", frozenset("-e --rsh -i -P -p -F -o -J -c -l --exclude --include --profile --region "
+                  "--acl --storage-class".split())),))  # fmt: skip
+
+
+def _to_host(command: Command) -> Iterator[Word]:
+    """`scp FILE host:`, `rsync FILES host:dir`."""
+    words = parse(command.argv, _COPY).words
+    if len(words) > 1 and _is_remote(words[-1]):
+        yield from (word for word in words[:-1] if not _is_remote(word))
+
+
+def _is_remote(word: Word) -> bool:
+    if not isinstance(word, str):
+        return isinstance(word, Pattern) and any(piece and ":" in piece for piece in word.pieces)
+    return ":" in word and "/" not in word.partition(":")[0]
+
+
+def _to_bucket(command: Command) -> Iterator[Word]:
+    """`aws s3 cp FILE s3://…`, `gsutil cp`, `rclone copy`, `mc cp`, `s3cmd put`, `az storage blob upload -f`."""
+    words = parse(command.argv, _COPY).words
+    copies = any(word in ("cp", "sync", "mv", "put", "copy", "copyto", "move", "mirror") for word in words[:3])
+    if copies and len(words) > 2 and (_is_remote(words[-1]) or command.argv[0] == "mc"):
+        yield from words[1:-1]
+    for at, word in enumerate(command.argv[:-1]):
+        if word in ("--file", "-f", "--body", "--source") and command.argv[0] in ("az", "aws"):
+            yield command.argv[at + 1]
+
+
+def _to_hub(command: Command) -> Iterator[Word]:
+    """`gh gist create FILE`, `gh release upload TAG FILE`."""
+    words = parse(command.argv, ("gnu", (("", frozenset(["-d", "--desc", "-R", "--repo", "-n", "-t", "-F"])),))).words
+    if words[:2] in (("gist", "create"), ("release", "upload"), ("release", "create"), ("snippet", "create")):
+        yield from words[2:]
+
+
+_SENDS: dict[str, Callable[[Command], Iterator[Word]]] = {
+    "curl": _curl,
+    "wget": _wget,
+    **dict.fromkeys(("http", "https", "xh"), _httpie),
+    **dict.fromkeys(
+        "nc ncat netcat telnet socat openssl dig nslookup host drill ping whois mail mailx sendmail mutt ssh".split(),
+        _nothing,
+    ),
+    **dict.fromkeys(("scp", "rsync", "sftp"), _to_host),
+    **dict.fromkeys(("aws", "gsutil", "gcloud", "rclone", "mc", "s3cmd", "s5cmd", "az", "b2"), _to_bucket),
+    **dict.fromkeys(("gh", "glab"), _to_hub),
+}
+_BY_WORDS = frozenset(
+    "curl wget http https xh nc ncat netcat telnet socat openssl dig nslookup host drill ping whois mail mailx "
+    "sendmail mutt gh glab ssh".split()
+)
+"""Senders whose standard input and command substitutions leave the machine."""
