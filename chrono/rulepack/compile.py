@@ -230,8 +230,19 @@ def _rule(reader: _Reader, value: object, path: Path, *, custom: bool) -> Rule:
         touches=touches,
         matcher=matchers[0] if len(matchers) == 1 else (("any", *matchers),),
         targets=reader.words(body.get("targets", "matched"), (*path, "targets"), TARGETS)[0],
-        options=tuple((name, reader.options[name]) for name in programs if name in reader.options),
+        options=tuple((name, reader.options[name]) for name in _named(matchers) if name in reader.options),
     )
+
+
+def _named(matchers: list[Matcher]) -> tuple[str, ...]:
+    """Every program that a rule names, as its pack spells it."""
+    found: list[str] = []
+    for matcher in matchers:
+        for condition in matcher:
+            if condition[0] == "program":
+                found.extend(condition[1])  # type: ignore[arg-type]
+                found.extend(f"{prefix}*" for prefix in condition[2])  # type: ignore[attr-defined]
+    return tuple(dict.fromkeys(found))
 
 
 def _dispatch(matchers: list[Matcher]) -> tuple[tuple[str, ...], tuple[str, ...]]:

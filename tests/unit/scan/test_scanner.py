@@ -117,7 +117,7 @@ def test_what_is_written_to_a_startup_file_is_judged_as_if_it_ran(ruleset: Rules
         (f"{PROJECT}/link_home/.claude/settings.json", {"self-protection.files"}),
         ("/home/dev/.bashrc", {"filesystem.write-startup"}),
         ("/home/dev/.ssh/id_ed25519", {"credentials.change"}),
-        ("/etc/hosts", {"filesystem.write-system"}),
+        ("/etc/hosts", {"filesystem.write-system", "network.names"}),
         (f"{PROJECT}/.git/hooks/pre-commit", {"filesystem.write-git"}),
         ("/home/dev/other/x.py", {"filesystem.edit-outside"}),
         ("/home/dev/notes.md", {"filesystem.edit-outside"}),
