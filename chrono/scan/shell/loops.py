@@ -8,7 +8,7 @@ from chrono.scan.shell import expand
 from chrono.scan.shell.arithmetic import Failed
 from chrono.scan.shell.calculate import arithmetic
 from chrono.scan.shell.machine import LoopFrame, Machine
-from chrono.scan.shell.state import Argv, Argv, State, fork, merge, settle
+from chrono.scan.shell.state import Argv, State, fork, merge, settle
 from chrono.scan.shell.syntax import Body, For, ForArith, While, Word
 from chrono.scan.shell.values import MANY_FIELDS, join_text
 
