@@ -66,6 +66,16 @@ class ProjectLayout(NamedTuple):
         return os.path.join(self.dir, "restore.journal")
 
     @property
+    def clock_confirmed(self) -> str:
+        """Number of the automatic savepoint up to which a person has confirmed the times (pruning)."""
+        return os.path.join(self.dir, "clock.confirmed")
+
+    @property
+    def upkeep_lock(self) -> str:
+        """Held by the one process that packs and prunes by itself; its mtime says when it last looked at the budget."""
+        return os.path.join(self.dir, "upkeep.lock")
+
+    @property
     def stage(self) -> str:
         return os.path.join(self.dir, "stage")
 

@@ -56,6 +56,8 @@ SECTIONS: tuple[tuple[str, tuple[Verb, ...]], ...] = (
             Verb("show", "Show one savepoint and what it changed.", "show"),
             Verb("diff", "Show what differs between savepoints, or to the files now.", "diff"),
             Verb("rollback", "Bring files back as they were at a savepoint.", "rollback"),
+            Verb("prune", "Remove old automatic savepoints.", "prune"),
+            Verb("stats", "Say what the savepoints take, and what could go.", "stats"),
             Verb(
                 "worktree",
                 "Look at a savepoint in a folder of its own.",
@@ -78,6 +80,7 @@ SECTIONS: tuple[tuple[str, tuple[Verb, ...]], ...] = (
                 "bisect",
                 (("run", "Find the first savepoint where a command fails."),),
             ),
+            Verb("blame", "Say which tool call, or who, last wrote each line.", "blame"),
         ),
     ),
     (

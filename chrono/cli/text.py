@@ -115,3 +115,15 @@ def age(seconds: float) -> str:
 def count(number: int, noun: str, plural: str | None = None) -> str:
     """`1 file`, `1,204 files`."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def size(size_bytes: int) -> str:
+    """`17 bytes`, `4.6 KiB`, `1.2 GiB`."""
+    if size_bytes < 1024:
+        return count(size_bytes, "byte")
+    value = float(size_bytes)
+    for unit in ("KiB", "MiB", "GiB", "TiB"):
+        value /= 1024
+        if value < 1024 or unit == "TiB":
+            break
+    return f"{value:.1f} {unit}" if value < 10 else f"{value:.0f} {unit}"

@@ -96,7 +96,8 @@ def _given(file: PolicyFile, key: str) -> str:
     values = {
         "approvers": file.approvers and file.approvers.proof,
         "databases": ", ".join(entry.name for entry in file.databases),
-        "retention": file.retention and f"{file.retention.keep_auto}, {file.retention.older_than_days}",
+        "retention": file.retention
+        and ", ".join(f"{key} {value}" for key, value in file.retention._asdict().items() if value is not None),
         "roles": ", ".join(role.name for role in file.roles),
         "run": file.run_on_failure,
     }
@@ -126,3 +127,7 @@ def _tighten(policy: Policy, file: PolicyFile) -> Policy:
         pins=policy.pins + file.pins,
         ignored=loosenings(policy, file),
     )
+
+
+def _said(values: dict[str, int | None]) -> str:
+    return ", ".join(f"{key}: {value}" for key, value in values.items() if value is not None)

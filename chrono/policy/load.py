@@ -224,9 +224,9 @@ def _gates(reader: _Reader, value: object, file: PolicyFile) -> PolicyFile:
 
 
 def _retention(reader: _Reader, value: object, file: PolicyFile) -> PolicyFile:
-    mapping = reader.mapping(value, ("retention",), ("keep_auto", "older_than_days"))
+    mapping = reader.mapping(value, ("retention",), ("keep_auto", "older_than_days", "budget_mib"))
     numbers = {key: reader.number(item, ("retention", key), 0, 10_000_000) for key, item in mapping.items()}
-    return file._replace(retention=Retention(numbers.get("keep_auto"), numbers.get("older_than_days")))
+    return file._replace(retention=Retention(**numbers))
 
 
 def _databases(reader: _Reader, value: object, file: PolicyFile) -> PolicyFile:

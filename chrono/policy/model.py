@@ -56,10 +56,11 @@ class AllowEntry(NamedTuple):
 
 
 class Retention(NamedTuple):
-    """When automatic savepoints may go; None where the policy does not say."""
+    """When automatic savepoints may go, and how much the store may take; None where the policy does not say."""
 
     keep_auto: int | None = None
     older_than_days: int | None = None
+    budget_mib: int | None = None
 
 
 class DatabaseEntry(NamedTuple):

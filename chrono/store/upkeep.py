@@ -114,26 +114,29 @@ class Upkeep:
         """Whether there are many small packs."""
         return len(self._objects.indexes()) > PACKS_ABOVE and len(self._small_packs()) > PACKS_ABOVE // 2
 
-    def unreachable_without(self, refs: Iterable[str]) -> tuple[Freed, frozenset[CommitId]]:
-        """What could go if `refs` went, and which commits those would be. Raises StoreError."""
-        gone = set(refs)
-        marks = self._marks(gone)
-        before = Marks(self._objects)
-        before.add(oid for name, oid in self._refs.below("refs/") if name in gone)
-        commits = frozenset(CommitId(oid.hex()) for oid in before.commits - marks.ids)
-        count = size = 0
-        counted: set[bytes] = set()
-        for oid, one in self._loose().items():
-            if oid not in marks.ids:
-                counted.add(oid)
-                size += one.disk_bytes
+    def unreachable_without(self, refs: Iterable[str], also: Iterable[CommitId]) -> tuple[Freed, frozenset[CommitId]]:
+        """What could go if `refs` went, and which commits are among it. `also` stay. Raises StoreError."""
+        marks = self._marks(set(refs), also)
+        sizes: dict[bytes, int] = {}
         for index in self._objects.indexes():
             for oid, taken in zip(index.ids(), index.sizes(), strict=True):
                 if oid not in marks.ids:
-                    counted.add(oid)
-                    size += taken
-        count = len(counted)
-        return Freed(count, size), commits
+                    sizes[oid] = sizes.get(oid, 0) + taken
+        for oid, one in self._loose().items():
+            if oid not in marks.ids:
+                sizes[oid] = sizes.get(oid, 0) + one.disk_bytes
+        return Freed(len(sizes), sum(sizes.values())), self._commits_in(sizes)
+
+    def _commits_in(self, ids: Iterable[bytes]) -> frozenset[CommitId]:
+        found = set()
+        for oid in ids:
+            try:
+                head = self._objects.head(oid)
+            except StoreError:
+                continue  # a damaged object is none that anything leads to
+            if head is not None and head[0] == b"commit":
+                found.add(CommitId(oid.hex()))
+        return frozenset(found)
 
     # --- packing
 
@@ -198,13 +201,23 @@ class Upkeep:
 
     # --- what nothing leads to
 
-    def collect(self, timeout_s: float, *, older_than_s: float = OLD_S) -> Freed:
-        """Removes objects that no ref leads to and that are older than an hour. Raises Locked, StoreError.
+    def collect(
+        self,
+        timeout_s: float,
+        *,
+        removable: frozenset[CommitId],
+        also: Iterable[CommitId] = (),
+        older_than_s: float = OLD_S,
+    ) -> Freed:
+        """Removes objects that nothing leads to and that are older than an hour. Raises Locked, StoreError.
 
-        What is reached is found out without the lock, and once more under it for refs that came since. Nothing is
-        removed where something on the way is missing or damaged.
+        Beside the refs, `also` lead somewhere, and so does every commit that is not `removable`: the audit log must
+        have named what goes. What is reached is found out without the lock, and once more under it for refs that came
+        since. Nothing is removed where something on the way is missing or damaged.
         """
-        marks = self._marks(set())
+        marks = self._marks(set(), also)
+        kept = self._commits_in(self._ids() - marks.ids) - removable
+        marks.add(kept)
         limit = time.time() - older_than_s
         doomed = [index for index in self._objects.indexes() if self._is_worth(index, marks, limit)]
         freed = Freed(0, 0)
@@ -223,8 +236,13 @@ class Upkeep:
         more = sum(one.disk_bytes for one in loose.values())
         return Freed(freed.objects + len(loose), freed.size_bytes + more)
 
-    def _marks(self, without: set[str]) -> Marks:
+    def _ids(self) -> set[bytes]:
+        """Every object there is."""
+        return {*self._loose(), *(oid for index in self._objects.indexes() for oid in index.ids())}
+
+    def _marks(self, without: set[str], also: Iterable[CommitId]) -> Marks:
         marks = Marks(self._objects)
+        marks.add(also)
         marks.add(oid for name, oid in self._refs.below("refs/") if name not in without and name != META)
         marks.add(self._also())
         return marks

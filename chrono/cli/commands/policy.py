@@ -168,6 +168,7 @@ def _json(policy: Policy) -> dict[str, shapes.Json]:
         "retention": {
             "keep_auto": policy.retention.keep_auto,
             "older_than_days": policy.retention.older_than_days,
+            "budget_mib": policy.retention.budget_mib,
         },
         "layers": [
             {"name": layer.name, "layer": layer.layer, "sha256": layer.sha256, "trusted": layer.trusted}

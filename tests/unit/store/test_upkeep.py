@@ -23,6 +23,16 @@ from .conftest import Project, save_locked
 from .test_crash import Volatile, dies_at, fsck, killed, steps_of
 
 
+class _Any(frozenset[CommitId]):
+    """Every commit may go."""
+
+    def __rsub__(self, other: object) -> frozenset[CommitId]:
+        return frozenset()
+
+
+ANY = _Any()
+
+
 @pytest.fixture
 def project(make_project: Callable[..., Project]) -> Project:
     return make_project("project", Volatile())
@@ -123,13 +133,13 @@ def test_removed_savepoints_leave_the_disk_and_the_rest_stays_whole(project: Pro
     store = project.store
     refs = auto_refs(store, 20)
     before = contents(store)
-    promised, gone = store.upkeep.unreachable_without(refs)
+    promised, gone = store.upkeep.unreachable_without(refs, ())
     assert gone == frozenset(refs.values())
     with store.lock(5):
         assert store.remove_refs(refs) == 20
-    assert store.upkeep.collect(5).objects == 0  # younger than an hour
+    assert store.upkeep.collect(5, removable=ANY).objects == 0  # younger than an hour
     make_old(store)
-    freed = store.upkeep.collect(5)
+    freed = store.upkeep.collect(5, removable=ANY)
     assert freed.objects >= promised.objects > 40
     assert freed.size_bytes >= promised.size_bytes
     assert contents(store) == {commit: both for commit, both in before.items() if commit not in gone}
@@ -149,7 +159,7 @@ def test_packed_objects_that_nothing_leads_to_go_with_their_pack(project: Projec
         store.remove_refs(refs)
     before = contents(store)
     old = packs(store)
-    freed = store.upkeep.collect(5)
+    freed = store.upkeep.collect(5, removable=ANY)
     assert freed.objects > 60 and freed.size_bytes > 0
     assert not set(old) & set(packs(store))
     assert contents(store) == before
@@ -165,7 +175,7 @@ def test_metadata_of_savepoints_that_went_goes_too(project: Project) -> None:
     with store.lock(5):
         store.remove_refs(dict(store.refs("refs/chrono/auto/")[:-1]))
     make_old(store)
-    store.upkeep.collect(5)
+    store.upkeep.collect(5, removable=ANY)
     left = {store.content(found.id).meta for found in store.history()} - {None}
     assert left < kept
     for meta in kept:
@@ -185,7 +195,7 @@ def test_an_object_that_is_used_again_is_spared(project: Project) -> None:
     project.write("src/a.txt", "first")  # the same blob again
     with store.lock(5):
         store.capture()
-    store.upkeep.collect(5)
+    store.upkeep.collect(5, removable=ANY)
     again = project.save()
     assert store.read(again, "src/a.txt") == b"first"
     fsck(store)
@@ -201,7 +211,7 @@ def test_a_damaged_store_loses_nothing_more(project: Project) -> None:
         store.remove_refs(auto_refs(store, 1))
     before = loose(store)
     with pytest.raises(StoreError, match="lacks object"):
-        project.reopen().upkeep.collect(5)
+        project.reopen().upkeep.collect(5, removable=ANY)
     assert loose(store) == before
 
 
@@ -227,7 +237,7 @@ def test_a_stat_cache_of_a_savepoint_that_went_is_not_believed(project: Project)
     make_old(store)
     with store.lock(5):
         store.remove_refs({"refs/chrono/auto/1": commit})
-    store.upkeep.collect(5)
+    store.upkeep.collect(5, removable=ANY)
     with resident.lock(5):
         again, _ = save_locked(resident)
     assert resident.read(again, "src/a.txt") == b"only here"
@@ -273,7 +283,7 @@ class Aged:
         store.upkeep.pack_refs(5)
         with store.lock(5):
             store.remove_refs(self.refs)
-        store.upkeep.collect(5, older_than_s=0)
+        store.upkeep.collect(5, removable=ANY, older_than_s=0)
 
 
 def check_killed(tmp_path: Path, every: int) -> None:
@@ -300,3 +310,17 @@ def test_upkeep_killed_at_a_step_loses_nothing_and_ends_the_next_time(tmp_path: 
 @pytest.mark.slow
 def test_upkeep_killed_at_any_step_loses_nothing_and_ends_the_next_time(tmp_path: Path) -> None:
     check_killed(tmp_path, 1)
+
+
+def test_a_commit_that_nobody_named_stays(project: Project) -> None:
+    """The audit log must have said that it goes."""
+    fill(project, 12)
+    store = project.store
+    refs = auto_refs(store, 2)
+    named, unnamed = refs.values()
+    with store.lock(5):
+        store.remove_refs(refs)
+    make_old(store)
+    store.upkeep.collect(5, removable=frozenset((named,)))
+    assert store._objects.head(bytes.fromhex(named)) is None
+    assert store.read(unnamed, "src/deep/2.txt") == b"2\n" * 20
