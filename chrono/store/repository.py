@@ -34,6 +34,7 @@ from chrono.store.restore import Restored, RestorePlan
 from chrono.store.savepoint import Savepoint, encode
 from chrono.store.scanning import RACY_NS, Found, Rules, Scan
 from chrono.store.snapshot import Capture, Content, Skip, Survey
+from chrono.store.tracing import Tracer
 
 if TYPE_CHECKING:
     from chrono.store.bases import Parents
@@ -356,6 +357,10 @@ class Store:
         except OSError:
             return self._stored(path, entry)
         return data if len(data) <= diff.SHOW_AT_MOST_BYTES else None
+
+    def tracer(self) -> Tracer:
+        """For looking one path up in many savepoints."""
+        return Tracer(self._objects)
 
     def read(self, commit: CommitId, path: str) -> bytes:
         """A file's bytes (a link's target) as of `commit`. Raises NoSuchSavepoint where it holds no such file."""

@@ -12,6 +12,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from chrono.clock import from_rfc3339
 from chrono.errors import AuditUnverifiable, NoSuchSavepoint
 from chrono.ids import CommitId
 
@@ -34,7 +35,8 @@ class Call(NamedTuple):
     """One tool call or command that ran after a savepoint.
 
     `kind`: "command", "file" (a tool that names the files it writes) or "run" (`chrono run`). `record` is its number
-    in the audit log, None where only the savepoint's trailers tell of it. `paths` are relative to the project.
+    in the audit log, None where only the savepoint's trailers tell of it. `paths` are relative to the project. `ended`
+    is when its end was reported, None where nobody did.
     """
 
     kind: str
@@ -48,6 +50,7 @@ class Call(NamedTuple):
     tool_use: str | None
     user: str | None
     savepoint: CommitId | None
+    ended: str | None = None
 
 
 class State(NamedTuple):
@@ -118,7 +121,8 @@ def read(ws: Workspace) -> Timeline:
         elif record.ev in _ENDS and record.act.get("phase") == "end":
             index = begun.pop(_text(record.by.get("tool_use_id")) or "", None)
             if index is not None:
-                seen[index] = seen[index]._replace(end=position)
+                one = seen[index]
+                seen[index] = one._replace(end=position, call=one.call._replace(ended=record.at))
     told = {one.call.savepoint for one in seen}
     for position, state in states:  # a record that was too long for the log has lost its details
         call = _trailer_call(state.savepoint)
@@ -177,26 +181,35 @@ def _possible(active: list[_Seen]) -> tuple[Call, ...]:
     return tuple(one.call for one in kept)
 
 
-def cause(step: Step, path: str | None) -> Cause:
+def cause(step: Step, path: str | None, *, changed_at_ns: int | None = None) -> Cause:
     """Whose the change of `path` in `step` is; of anything at all for None.
 
     A tool that names its files is only charged with those. A command is charged with whatever changed until the next
-    savepoint, since it may write anywhere.
+    savepoint, since it may write anywhere; but not with what is known to have changed at `changed_at_ns`, when it had
+    ended.
     """
     if step.after is not None and step.after.verb:
         return Cause("verb", step)
     if step.before is None:
         return Cause("start", step)
-    named = [call for call in step.calls if call.kind == "file" and path is not None and _names(call, path)]
-    fitting = named or [call for call in step.calls if path is None or call.kind != "file" or not call.paths]
+    calls = [call for call in step.calls if changed_at_ns is None or not _ended_before(call, changed_at_ns)]
+    named = [call for call in calls if call.kind == "file" and path is not None and _names(call, path)]
+    fitting = named or [call for call in calls if path is None or call.kind != "file" or not call.paths]
     if not fitting:
         return Cause("person", step)
     return Cause("call", step, fitting[0], tuple(fitting[1:]))
 
 
+def _ended_before(call: Call, at_ns: int) -> bool:
+    return call.ended is not None and from_rfc3339(call.ended) < at_ns
+
+
 def _names(call: Call, path: str) -> bool:
     """Whether the call named `path`. A project that was moved since has its old place in the records."""
-    return path in call.paths or any(one[:1] == "/" and one.endswith("/" + path) for one in call.paths)
+    from chrono.canonical import recordable
+
+    told = recordable(path)  # the log holds no bytes that are not UTF-8
+    return told in call.paths or any(one[:1] == "/" and one.endswith("/" + told) for one in call.paths)
 
 
 # --- reading records
