@@ -1,27 +1,35 @@
-"""Owns the prices of the audit log: an append with and without fsync, a verification, the start of a process.
+"""Owns the prices of the audit log: an append against its floor, writers at once, verifications against a hash pass.
 
-Usage: python scripts/bench_audit.py [RECORDS]. Prints one line a price; medians, on a log in a temporary folder.
+Usage: scripts/bench audit [--records N] [--appends N] [--full-records N]. Figures are ratios within one run; medians.
 """
 
 from __future__ import annotations
 
+import argparse
+import fcntl
 import os
+import resource
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
+from hashlib import sha256
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, ROOT)
 
-from chrono.audit.keys import KeySettings  # noqa: E402
-from chrono.audit.log import AuditLog, create, open_log  # noqa: E402
+from chrono.audit import checkpoint, head  # noqa: E402
+from chrono.audit.append import boot_id  # noqa: E402
+from chrono.audit.keys import KeySettings, find_signer  # noqa: E402
+from chrono.audit.log import AuditLog, create  # noqa: E402
+from chrono.audit.merkle import CompactRange, leaf_hash  # noqa: E402
 from chrono.audit.place import LogPlace, project_place  # noqa: E402
-from chrono.audit.record import Act, Actor, Entry  # noqa: E402
+from chrono.audit.record import Act, Actor, Entry, encode  # noqa: E402
 from chrono.audit.verify import verify  # noqa: E402
-from chrono.clock import SystemClock  # noqa: E402
+from chrono.audit.witness import Mark, Witness  # noqa: E402
+from chrono.clock import SystemClock, rfc3339  # noqa: E402
 from chrono.layout import HomeLayout, ProjectLayout  # noqa: E402
 
 ENTRY = Entry(
@@ -29,61 +37,170 @@ ENTRY = Entry(
     Actor(user="bob", uid=1000, host="box", agent="claude-code", session="s" * 36, tool_use_id="t" * 30, source="hook"),
     Act(tool="Bash", cmd="rm -rf build && make -j4", cwd="/home/bob/project", decision="allow", score=20, scan="full"),
 )
-BARE = "pass"
-IMPORT = "import chrono.audit.log"
+WRITER = """
+import sys, time; sys.path.insert(0, sys.argv[1])
+import bench_audit as b
+place, home = b.ground(sys.argv[2])
+from chrono.audit.log import open_log
+log = open_log(place, home, b.KeySettings(), b.SystemClock())
+log.append(b.ENTRY, timeout_s=30); print("ready", flush=True); sys.stdin.readline()
+for _ in range(int(sys.argv[3])): log.append(b.ENTRY, timeout_s=30)
+"""
 
 
-def price(name: str, act: Callable[[], object], times: int) -> None:
+def ground(folder: str) -> tuple[LogPlace, HomeLayout]:
+    layout = ProjectLayout(folder)
+    os.makedirs(layout.dir, exist_ok=True)
+    return project_place(layout), HomeLayout(os.path.join(folder, "home"))
+
+
+def cpu_s() -> float:
+    own, children = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
+    return own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
+
+
+def batch(act: Callable[[], object], times: int) -> tuple[float, float]:
+    """Median wall and mean CPU of one call, microseconds."""
     wall, cpu = [], time.process_time()
     for _ in range(times):
         start = time.perf_counter()
         act()
         wall.append(time.perf_counter() - start)
-    cpu_us = (time.process_time() - cpu) / times * 1e6
-    print(f"{name:<44} p50 {statistics.median(wall) * 1e6:>9.0f} us   CPU {cpu_us:>9.0f} us")
+    return statistics.median(wall) * 1e6, (time.process_time() - cpu) / times * 1e6
 
 
-def started(code: str) -> float:
-    walls = []
-    for _ in range(15):
-        start = time.perf_counter()
-        subprocess.run([sys.executable, "-I", "-c", f"import sys; sys.path.insert(0, {ROOT!r}); {code}"], check=True)
-        walls.append(time.perf_counter() - start)
-    return statistics.median(walls)
+def appends(log: AuditLog, home: HomeLayout, folder: str, times: int) -> None:
+    """An append without fdatasync in turn with its floor: the same lock, two signatures and the same writes."""
+    signer = find_signer(home, KeySettings())
+    assert signer is not None
+    flags = os.O_RDWR | os.O_CREAT | os.O_APPEND
+    line, witness, slot = (os.open(os.path.join(folder, f"floor.{end}"), flags) for end in ("log", "witness", "head"))
 
+    def floor() -> None:
+        lock = os.open(os.path.join(folder, "floor.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC)
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        os.pwrite(lock, b"pid 12345678901234\n", 0)
+        signer.sign(b"x" * 560)
+        signer.sign(b"x" * 100)
+        os.write(line, b"x" * 620)
+        os.pwrite(slot, b"x" * 4096, 0)
+        os.write(witness, b"x" * 480)
+        os.close(lock)
+        os.write(witness, b"S 1000\n")
 
-def appends(log: AuditLog, place: LogPlace, home: HomeLayout, records: int) -> None:
-    price("append, with fdatasync", lambda: log.append(ENTRY, timeout_s=5), min(records, 500))
     real, os.fdatasync = os.fdatasync, lambda fd: None
     try:
-        price("append, without fdatasync", lambda: log.append(ENTRY, timeout_s=5), records)
-        other = open_log(place, home, KeySettings(), SystemClock())
-        both = [log, other] * 200
-        price("append, two writers in turn", lambda: both.pop().append(ENTRY, timeout_s=5), 400)
-
-        def fresh() -> None:
-            first = open_log(place, home, KeySettings(), SystemClock())
-            first.append(ENTRY, timeout_s=5)
-            first.close()
-
-        price("append, a new object each time", fresh, 100)
+        pairs = [(batch(lambda: log.append(ENTRY, timeout_s=5), 50), batch(floor, 50)) for _ in range(times // 50)]
     finally:
         os.fdatasync = real
+    p50 = statistics.median(one[0] for one, _ in pairs)
+    cpu = statistics.median(one[1] for one, _ in pairs)
+    ratio = statistics.median(one[1] / other[1] for one, other in pairs)
+    print(f"append without fdatasync   p50 {p50:6.0f} us   CPU {cpu:6.0f} us = {ratio:4.2f} x sign + write floor")
+    p50, cpu = batch(lambda: log.append(ENTRY, timeout_s=5), min(times, 300))
+    print(f"append with fdatasync      p50 {p50:6.0f} us   CPU {cpu:6.0f} us")
+
+
+def writers(folder: str, count: int, each: int) -> float:
+    """Appends a second, with fdatasync, of `count` processes at once."""
+    command = [sys.executable, "-c", WRITER, os.path.dirname(os.path.abspath(__file__)), folder, str(each)]
+    running = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) for _ in range(count)]
+    for process in running:
+        assert process.stdout is not None
+        process.stdout.readline()
+    start = time.perf_counter()
+    for process in running:
+        process.communicate(b"\n")
+    return count * each / (time.perf_counter() - start)
+
+
+def grow(place: LogPlace, home: HomeLayout, records: int) -> None:
+    """Makes the log one of `records` records, as appending does, but with head and witness written once."""
+    signer = find_signer(home, KeySettings())
+    tree, leaf, size = CompactRange(), b"", 0
+    with open(place.log, "r+b") as file:
+        for line in file:
+            leaf = leaf_hash(line[:-1])
+            tree.add(leaf)
+            size += len(line)
+        log = checkpoint.parse(_note(place))[0].log
+        for n in range(tree.size, records):
+            at = rfc3339(time.time_ns())
+            line = encode(ENTRY, n=n, at=at, log=log, prev=leaf.hex(), signer=signer)
+            leaf = leaf_hash(line)
+            tree.add(leaf)
+            file.write(line + b"\n")
+            size += len(line) + 1
+    note = checkpoint.sign(checkpoint.Checkpoint(log, tree.size, tree.root()), signer)
+    with open(place.head, "r+b") as file:
+        head.write(file.fileno(), head.Head(log, tree.size, size, leaf.hex(), tuple(tree.hashes), note))
+    witness = Witness(home.witness_log(log), home.witness_lock(log))
+    witness.appended(Mark(tree.size, leaf.hex(), note, boot_id()))
+    witness.acknowledged(tree.size)
+    witness.close()
+
+
+def _note(place: LogPlace) -> str:
+    with open(place.head, "rb") as file:
+        found = head.read(file.fileno())
+    assert found is not None
+    return found.note
+
+
+def verifications(place: LogPlace, home: HomeLayout, title: str, **depth: bool) -> None:
+    """Each depth with one process and with all, against two hash passes over the same file."""
+
+    def whole() -> None:
+        digest = sha256()
+        with open(place.log, "rb") as file:
+            while chunk := file.read(1 << 20):
+                digest.update(chunk)
+
+    def leaves() -> None:
+        with open(place.log, "rb") as file:
+            for line in file:
+                sha256(b"\0" + line[:-1]).digest()
+
+    def timed(act: Callable[[], object]) -> tuple[float, float]:
+        start, cpu = time.perf_counter(), cpu_s()
+        act()
+        return time.perf_counter() - start, cpu_s() - cpu
+
+    def judged(workers: int) -> None:
+        report = verify(place, home, workers=workers, **depth)
+        assert report.exit_code == 0, report.integrity
+
+    cores = os.cpu_count() or 1
+    (bulk, _), (lines, _), one, many = (
+        timed(whole),
+        timed(leaves),
+        timed(lambda: judged(1)),
+        timed(lambda: judged(cores)),
+    )
+    print(
+        f"{title:<26} {one[0]:6.2f} s, on {cores} cores {many[0]:6.2f} s = 1/{one[0] / many[0]:.2f};  "
+        f"{many[0] / lines:5.1f} x a hash of each line, {many[0] / bulk:6.1f} x one hash of the file"
+    )
 
 
 def main() -> None:
-    records = int(sys.argv[1]) if len(sys.argv) > 1 else 2000
+    parser = argparse.ArgumentParser(description="Prices of the audit log, as ratios.")
+    parser.add_argument("--records", type=int, default=100_000, help="records of the log that is verified")
+    parser.add_argument("--full-records", type=int, default=10_000, help="of the log that is verified in full")
+    parser.add_argument("--appends", type=int, default=2000)
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        layout, home = ProjectLayout(folder), HomeLayout(os.path.join(folder, "home"))
-        os.makedirs(layout.dir)
-        place = project_place(layout)
+        place, home = ground(folder)
         log = create(place, home, KeySettings(), SystemClock(), Actor(source="cli"))
-        appends(log, place, home, records)
-        size = verify(place, home).size
-        price(f"verify, {size} records", lambda: verify(place, home), 3)
-        price(f"verify --full, {size} records", lambda: verify(place, home, full=True), 1)
-    bare, loaded = started(BARE), started(IMPORT)
-    print(f"{'import chrono.audit.log, over a bare start':<44} {(loaded - bare) * 1e3:>13.1f} ms")
+        appends(log, home, folder, options.appends)
+        log.close()
+        one, eight = writers(folder, 1, 100), writers(folder, 8, 50)
+        print(f"writers with fdatasync     one {one:5.0f}/s   eight {eight:5.0f}/s = {eight / one:4.2f} x")
+        grow(place, home, options.full_records)
+        verifications(place, home, f"verify --full, {options.full_records:,}", full=True)
+        grow(place, home, options.records)
+        verifications(place, home, f"verify, {options.records:,}")
+        verifications(place, home, f"verify --strict, {options.records:,}", strict=True)
 
 
 if __name__ == "__main__":

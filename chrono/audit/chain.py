@@ -28,8 +28,8 @@ _READ_WHOLE = (b'"ev":"key.', b'"ev":"prune"', b'"ev":"witness.reset"', b'"ev":"
 _TORN_LOOKS = 5
 QUICK_BYTES = 1 << 18
 """Where a log is smaller, reading line by line costs nothing worth a second way."""
-WORTH_BYTES = 1 << 25
-"""Where a log is smaller, helpers start slower than it is read."""
+WORTH_BYTES = (1 << 25, 1 << 23, 1 << 22)
+"""Where a log is smaller, helpers start slower than it is read, at each depth."""
 
 
 class Trust(NamedTuple):
@@ -103,7 +103,7 @@ class Chain:
         if self.key is None or not self.signed:
             return offset
         asking = Asking(fd, offset, end, self._trust.log, self._depth, sorted(wanted))
-        with Crew(fd, workers if end >= (WORTH_BYTES, WORTH_BYTES, QUICK_BYTES)[self._depth] else 1) as crew:
+        with Crew(fd, workers if end >= WORTH_BYTES[self._depth] else 1) as crew:
             for asked, regular in crew.read(asking, lambda: self.key):
                 if self._notes.findings or self.key is None or self.key.kid in self._revoked:
                     return offset

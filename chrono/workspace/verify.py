@@ -57,8 +57,8 @@ def parse_trailer(text: str) -> tuple[str, int, str]:
 def verify(ws: Workspace, *, full: bool = False, strict: bool = False) -> Report:
     """The verdict on the project's log and on its tie to the savepoints, both ways. Never raises for what files hold.
 
-    `strict`: every line in its one form, and warnings and resets fail, too. `full`: every signature, too. All cores help
-    with a long log. A store that cannot be read leaves the savepoints unchecked, and the report says so.
+    `strict`: every line in its one form, and warnings and resets fail, too. `full`: every signature, too. All cores
+    help with a long log. A store that cannot be read leaves the savepoints unchecked, and the report says so.
     """
     from chrono.audit.place import project_place
     from chrono.audit.verify import verify as judge

@@ -21,7 +21,7 @@ from .conftest import BOB, Ground, codes
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small logs are read as big ones are."""
     monkeypatch.setattr(chain, "QUICK_BYTES", 0)
-    monkeypatch.setattr(chain, "WORTH_BYTES", 0)
+    monkeypatch.setattr(chain, "WORTH_BYTES", (0, 0, 0))
     monkeypatch.setattr(spread, "SPANS", (3000, 3000, 3000))
 
 
