@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from chrono.errors import NoSuchSavepoint, StoreError
 from chrono.ids import CommitId
 from chrono.store.objects import Objects
-from chrono.store.refs import AUTO, BRANCHES, RESCUE, Refs
+from chrono.store.refs import AUTO, BRANCHES, MERGE, RESCUE, Refs
 from chrono.store.savepoint import Savepoint, decode
 
 OPERATION = "op"
@@ -50,13 +50,14 @@ class History:
     def walk(self) -> Iterator[Savepoint]:
         """Every savepoint once, newest first.
 
-        Three kinds of streams are merged by time: each branch from its head, the automatic savepoints and the
-        rescues by falling number. Within a stream the order is that of the stream, whatever the clock did.
+        Streams are merged by time: each branch from its head, the automatic savepoints and the rescues by falling
+        number, and the merge that waits for people. Within a stream the order is that of the stream, whatever the
+        clock did.
         """
         seen: set[str] = set()
         heap: list[tuple[int, int, Savepoint, Iterator[Savepoint]]] = []
         streams = [self._line(oid, name) for name, oid in self._refs.below(BRANCHES)]
-        streams += [self._numbered(AUTO), self._numbered(RESCUE)]
+        streams += [self._numbered(AUTO), self._numbered(RESCUE), self._single(MERGE)]
         for order, stream in enumerate(streams):
             first = next(stream, None)
             if first is not None:
@@ -100,6 +101,11 @@ class History:
     def _numbered(self, prefix: str) -> Iterator[Savepoint]:
         for name, oid in reversed(self._refs.below(prefix)):
             yield self.read(oid, name)
+
+    def _single(self, ref: str) -> Iterator[Savepoint]:
+        oid = self._refs.read(ref)
+        if oid is not None:
+            yield self.read(oid, ref)
 
     def chain(self, ref: str) -> Iterator[Savepoint]:
         """A ref's commit and its first parents, newest first; ends early where history was cut."""

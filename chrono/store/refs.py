@@ -20,6 +20,7 @@ RESCUE = "refs/chrono/rescue/"
 BRANCHES = "refs/heads/"
 META = "refs/chrono/meta"
 OPERATIONS = "refs/chrono/op"
+MERGE = "refs/chrono/merge"
 
 STALE_LOCK_S = 2.0
 """git holds the lock of a ref for milliseconds; no other chrono works while we hold the store lock."""

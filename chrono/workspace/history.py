@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from chrono.store.savepoint import Savepoint
     from chrono.workspace.project import Workspace
 
-RESCUES = frozenset({"rescue", "crash"})
-"""Kinds that hold what a rollback or a crash would have lost; never the target of a `rollback` without an ID."""
+RESCUES = frozenset({"rescue", "crash", "merging"})
+"""Kinds that hold what a rollback, crash or merge would have lost; never the target of a `rollback` without an ID."""
 
 
 class Shown(NamedTuple):

@@ -15,6 +15,7 @@ from chrono.canonical import Json, NotCanonical
 from chrono.errors import NoSuchSavepoint
 from chrono.ids import CommitId
 from chrono.store.refs import OPERATIONS
+from chrono.workspace.mergestate import conclude
 from chrono.workspace.oplog import carry_out, newest_operation, read_operation
 from chrono.workspace.restoring import finish, note_restore, noted
 from chrono.workspace.ring import CLI_WAIT_S, save_locked
@@ -68,6 +69,7 @@ def recover_locked(ws: Workspace, by: Actor, *, timeout_s: float, abort: bool = 
     elif anchor is not None and anchor.ref == OPERATIONS and ws.store.ref(OPERATIONS) == anchor.commit:
         # Only the newest operation can lack its moves: the next one waited for this recovery.
         carry_out(ws, read_operation(ws.store.savepoint(anchor.commit)))
+    conclude(ws, by, timeout_s=timeout_s)
     return done
 
 

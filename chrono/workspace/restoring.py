@@ -1,7 +1,7 @@
-"""Owns a restore from its journal to its end: audit records, commit on the branch, operation, refs. Same after a crash.
+"""Owns a restore from its journal to its end: audit records, commit on the branch, operation, refs; after a crash too.
 
-What to restore is planned by the verbs (`workspace.rollback`, `.branches`, `.merging`, `.undoing`); files are changed by
-`store`; `workspace.recover` goes on with one that a crash cut short.
+What to restore is planned by the verbs (`workspace.rollback`, `.branches`, `.merging`, `.undoing`). Files are changed
+by `store`; `workspace.recover` goes on with a restore that a crash cut short.
 """
 
 from __future__ import annotations
@@ -163,6 +163,9 @@ def finish(
     else:
         commit = _end_commit(ws, journal, intent, target, restored, by, timeout_s) if intent.commit else None
         at_step("commit")
+        moves = intent.moves
+        if commit is not None and intent.ref is not None and intent.ref != intent.head:
+            moves += (RefMove(intent.ref, None, commit),)
         op = Operation(
             CommitId(""),
             intent.verb,
@@ -174,7 +177,7 @@ def finish(
             before=journal.pre,
             after=commit or target,
             paths=journal.paths,
-            moves=intent.moves,
+            moves=moves,
             undoes=intent.undoes,
             run=journal.op,
             target=target,

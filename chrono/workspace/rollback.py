@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from chrono.errors import Conflict, NoSuchSavepoint
 from chrono.ids import CommitId
 from chrono.workspace.history import RESCUES, branch_name, newest
+from chrono.workspace.mergestate import dropped_merge
 from chrono.workspace.restoring import STEPS as RESTORE_STEPS
 from chrono.workspace.restoring import Intent, carry
 from chrono.workspace.ring import CLI_WAIT_S, AtStep, go_on, save_locked
@@ -129,7 +130,9 @@ def apply(
             )
         steps = store.plan_restore(rescue, target, shown.paths)
         head = store.head_ref()
-        intent = Intent("rollback", f"rollback to {target[:12]}", head, "rollback", head)
+        # Everything goes back: so does a merge that waits for people.
+        moves = dropped_merge(ws) if not shown.paths else ()
+        intent = Intent("rollback", f"rollback to {target[:12]}", head, "rollback", head, moves=moves)
         done = carry(ws, steps, intent, by, timeout_s=timeout_s, at_step=at_step)
     assert done.commit is not None
     return RolledBack(target, done.commit, rescue, done.written, done.deleted, done.left)
