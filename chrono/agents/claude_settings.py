@@ -1,26 +1,19 @@
-"""Owns chrono's entries in a settings file of Claude Code: putting them in, taking them out, finding what is wrong.
+"""Owns what chrono's entries in a settings file of Claude Code are, and what makes that client drop them.
 
-Reading and writing the file itself is left to `settings`, JSON in place to `jsontext`.
+Putting them in and taking them out is left to `hooktree`, reading and writing the file to `settings`.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
-from typing import NamedTuple
-
-from chrono.agents import jsontext
-from chrono.agents.jsontext import Node, NotJson
-from chrono.agents.protocol import Hook, Inspection, SettingsRefused
+from chrono.agents import hooktree
+from chrono.agents.hooktree import TIMEOUT_S, HookTree, Place, scalar
+from chrono.agents.jsontext import Node
+from chrono.agents.protocol import Inspection
 
 EVENTS = ("PreToolUse", "PostToolUse", "PostToolUseFailure", "SessionStart", "SessionEnd")
-TIMEOUT_S = 30
-"""Over the guard's own deadline of 20 s, so that the guard answers before the client gives up on it."""
 
 _MATCHED = frozenset(("PreToolUse", "PostToolUse", "PostToolUseFailure"))
 _ALL = (None, "", "*")
-_OURS = re.compile(r'[/\\]chrono[/\\]guard[/\\]boot\.py"? claude-code(?:;|$)')
-_BOM = "\ufeff"
 _HANDLER_TYPES = frozenset(("command", "prompt", "agent", "http", "mcp_tool"))
 _TYPES = {
     "hooks": "an object",
@@ -34,38 +27,25 @@ _TYPES = {
 """Members whose wrong type was seen to void the file (runs of version 2.1.332)."""
 
 
-def is_ours(command: object) -> bool:
-    """Whether a hook command is chrono's, of this version or an earlier one."""
-    return isinstance(command, str) and _OURS.search(command) is not None
-
-
 def installed(settings: bytes | None, command: str) -> bytes:
     """The file with chrono's five hooks, each in a group of its own at the end.
 
     Raises SettingsRefused, also where Claude Code would not run them there.
     """
-    text = "{}\n" if settings is None or not settings.strip() else _text(settings)
-    if not is_ours(command):
-        raise SettingsRefused("the hook command is not chrono's own form")
-    if _complete(text, command):
-        return settings or b""
-    text = _without_ours(text)
-    root = _root(text)
-    if root.get("hooks") is None:
-        text = jsontext.insert_member(text, root, "hooks", {}, 0)
-    for event in EVENTS:
-        hooks = _hooks(_root(text))
-        if hooks.get(event) is None:
-            text = jsontext.insert_member(text, hooks, event, [], 1)
-        groups = _hooks(_root(text)).get(event)
-        if groups is None or groups.kind != "array":
-            raise _not_a(f"hooks.{event}", "a list")
-        text = jsontext.append_item(text, groups, _group(event, command), 2)
-    data = _encoded(text, settings)
-    problems = inspect(data).problems
-    if problems:
-        raise SettingsRefused(problems[0], "correct it, then run the command again; nothing was written")
-    return data
+    return hooktree.installed(TREE, settings, command)
+
+
+def uninstalled(settings: bytes) -> bytes | None:
+    """The file without chrono's hooks and without what only held them; None where nothing is left.
+
+    Raises SettingsRefused.
+    """
+    return hooktree.uninstalled(TREE, settings)
+
+
+def inspect(settings: bytes | None) -> Inspection:
+    """chrono's hooks in the file, and why Claude Code would not run them. Never raises."""
+    return hooktree.inspect(TREE, settings)
 
 
 def _group(event: str, command: str) -> dict[str, object]:
@@ -75,38 +55,11 @@ def _group(event: str, command: str) -> dict[str, object]:
     return {"matcher": "*", "hooks": [handler]} if event in _MATCHED else {"hooks": [handler]}
 
 
-def uninstalled(settings: bytes) -> bytes | None:
-    """The file without chrono's hooks and without what only held them; None where nothing is left.
-
-    Raises SettingsRefused.
-    """
-    text = _without_ours(_text(settings))
-    if not _root(text).children:
-        return None
-    return _encoded(text, settings)
-
-
-def inspect(settings: bytes | None) -> Inspection:
-    """chrono's hooks in the file, and why Claude Code would not run them. Never raises."""
-    if settings is None:
-        return Inspection((), ())
-    try:
-        root = _root(_text(settings))
-        hooks = _ours(root)
-        problems = [*_mistyped(root), *_malformed(root)]
-    except SettingsRefused as error:
-        return Inspection((), (error.message,))
-    if _scalar(root, "disableAllHooks") is True:
+def _problems(root: Node) -> list[str]:
+    problems = [*_mistyped(root), *_malformed(root)]
+    if scalar(root, "disableAllHooks") is True:
         problems.append("`disableAllHooks` is set: Claude Code runs no hook at all")
-    if hooks:
-        present = {hook.event for hook in hooks}
-        problems.extend(f"the hook for {event} is missing" for event in EVENTS if event not in present)
-        if not any(hook.event == "PreToolUse" and hook.closed for hook in hooks):
-            problems.append(
-                "the hook for PreToolUse does not guard every tool "
-                f'(it needs `"matcher": "*"`, `"onFailure": "block"` and a timeout of {TIMEOUT_S} s or more)'
-            )
-    return Inspection(hooks, tuple(problems))
+    return problems
 
 
 def _mistyped(root: Node) -> list[str]:
@@ -122,9 +75,9 @@ def _mistyped(root: Node) -> list[str]:
 def _malformed(root: Node) -> list[str]:
     """Entries, anyone's, over which Claude Code drops all hooks of the same event."""
     problems: list[str] = []
-    if root.get("hooks") is None:
+    hooks = root.get("hooks")
+    if hooks is None or hooks.kind != "object":
         return problems
-    hooks = _hooks(root)
     for event, groups in zip(hooks.keys, hooks.children, strict=True):
         if event not in EVENTS:
             continue
@@ -145,9 +98,9 @@ def _wrong_group(group: Node) -> str | None:
     if matcher is not None and matcher.kind != "string":
         return "has a `matcher` that is not text"
     for handler in handlers.children:
-        if _scalar(handler, "type") not in _HANDLER_TYPES:
+        if scalar(handler, "type") not in _HANDLER_TYPES:
             return "holds a handler of an unknown `type`"
-        if handler.get("onFailure") is not None and _scalar(handler, "onFailure") not in ("continue", "block"):
+        if handler.get("onFailure") is not None and scalar(handler, "onFailure") not in ("continue", "block"):
             return "has an `onFailure` that is neither `continue` nor `block`"
         timeout = handler.get("timeout")
         if timeout is not None and timeout.kind != "number":
@@ -161,136 +114,29 @@ def _type(node: Node) -> str:
     return {"object": "an object", "array": "a list", "string": "text", "number": "a number"}[node.kind]
 
 
-class _Place(NamedTuple):
-    """One handler and what it stands in: hooks.EVENT[group_at].hooks[handler_at]."""
-
-    event: str
-    groups: Node
-    group_at: int
-    handlers: Node
-    handler_at: int
-
-    @property
-    def group(self) -> Node:
-        return self.groups.children[self.group_at]
-
-    @property
-    def handler(self) -> Node:
-        return self.handlers.children[self.handler_at]
-
-    @property
-    def pointer(self) -> str:
-        return f"hooks.{self.event}[{self.group_at}].hooks[{self.handler_at}]"
-
-
-def _places(root: Node) -> Iterator[_Place]:
-    if root.get("hooks") is None:
-        return
-    hooks = _hooks(root)
-    for event, groups in zip(hooks.keys, hooks.children, strict=True):
-        for group_at, group in enumerate(groups.children if groups.kind == "array" else ()):
-            handlers = group.get("hooks")
-            if handlers is not None and handlers.kind == "array":
-                for handler_at in range(len(handlers.children)):
-                    yield _Place(event, groups, group_at, handlers, handler_at)
-
-
-def _ours(root: Node) -> tuple[Hook, ...]:
-    return tuple(
-        Hook(place.event, place.pointer, str(_scalar(place.handler, "command")), _is_closed(place))
-        for place in _places(root)
-        if is_ours(_scalar(place.handler, "command"))
-    )
-
-
-def _is_closed(place: _Place) -> bool:
+def _is_closed(place: Place) -> bool:
     """Whether the client waits for this hook on every tool and refuses the call where the hook fails."""
     handler = place.handler
-    if place.event != "PreToolUse" or _scalar(place.group, "matcher") not in _ALL:
+    if scalar(place.group, "matcher") not in _ALL:
         return False
-    timeout = _scalar(handler, "timeout")
+    timeout = scalar(handler, "timeout")
     if isinstance(timeout, int | float) and timeout < TIMEOUT_S:
         return False
     return (
-        _scalar(handler, "type") == "command"
-        and _scalar(handler, "onFailure") == "block"
-        and _scalar(handler, "async") in (None, False)
+        scalar(handler, "type") == "command"
+        and scalar(handler, "onFailure") == "block"
+        and scalar(handler, "async") in (None, False)
         and handler.get("if") is None
     )
 
 
-def _complete(text: str, command: str) -> bool:
-    hooks = _ours(_root(text))
-    right = [hook for hook in hooks if hook.command == command]
-    return (
-        len(hooks) == len(right) == len(EVENTS)
-        and {hook.event for hook in right} == set(EVENTS)
-        and any(hook.closed for hook in right)
-    )
-
-
-def _without_ours(text: str) -> str:
-    """`text` without chrono's handlers; a group, an event or a `hooks` that thereby became empty goes too."""
-    while True:
-        shorter = _without_one(text)
-        if shorter is None:
-            return text
-        text = shorter
-
-
-def _without_one(text: str) -> str | None:
-    root = _root(text)
-    for place in _places(root):
-        if not is_ours(_scalar(place.handler, "command")):
-            continue
-        if len(place.handlers.children) > 1:
-            return jsontext.remove_child(text, place.handlers, place.handler_at)
-        if len(place.groups.children) > 1:
-            return jsontext.remove_child(text, place.groups, place.group_at)
-        hooks = _hooks(root)
-        if len(hooks.children) > 1:
-            return jsontext.remove_child(text, hooks, hooks.keys.index(place.event))
-        return jsontext.remove_child(text, root, root.keys.index("hooks"))
-    return None
-
-
-def _text(settings: bytes) -> str:
-    try:
-        return settings.decode("utf-8").removeprefix(_BOM)
-    except UnicodeDecodeError:
-        raise SettingsRefused("the settings file is not UTF-8 text") from None
-
-
-def _encoded(text: str, before: bytes | None) -> bytes:
-    mark = _BOM if before is not None and before.startswith(_BOM.encode()) else ""
-    return (mark + text).encode("utf-8")
-
-
-def _root(text: str) -> Node:
-    try:
-        root = jsontext.read(text)
-    except NotJson as error:
-        raise SettingsRefused(
-            f"the settings file is not strict JSON ({error}): Claude Code ignores it, with every hook in it, "
-            "and says nothing",
-            "correct that place, then run the command again",
-        ) from None
-    if root.kind != "object":
-        raise SettingsRefused("the settings file is not a JSON object", "it has the form {…}; correct it")
-    return root
-
-
-def _hooks(root: Node) -> Node:
-    hooks = root.get("hooks")
-    if hooks is None or hooks.kind != "object":
-        raise _not_a("hooks", "an object")
-    return hooks
-
-
-def _not_a(pointer: str, kind: str) -> SettingsRefused:
-    return SettingsRefused(f"`{pointer}` in the settings file is not {kind}", "correct it, then run the command again")
-
-
-def _scalar(node: Node, key: str) -> object:
-    member = node.get(key)
-    return None if member is None else member.scalar
+TREE = HookTree(
+    client="claude-code",
+    title="Claude Code",
+    root=("hooks",),
+    entries={event: lambda command, event=event: _group(event, command) for event in EVENTS},  # type: ignore[misc]
+    guards="PreToolUse",
+    closed=_is_closed,
+    needs=f'`"matcher": "*"`, `"onFailure": "block"` and a timeout of {TIMEOUT_S} s or more',
+    problems=_problems,
+)

@@ -13,6 +13,7 @@ from typing import NamedTuple
 MAX_DEPTH = 100
 
 _SPACE = re.compile(r"[ \t\n\r]*")
+_SPACE_AND_COMMENTS = re.compile(r"(?:[ \t\n\r]+|//[^\n]*|/\*(?:[^*]|\*(?!/))*\*/)*")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"')
 _LITERALS = {"true": True, "false": False, "null": None}
@@ -53,11 +54,14 @@ class Node(NamedTuple):
         return self.scalar if isinstance(self.scalar, str) else None
 
 
-def read(text: str) -> Node:
-    """The value of `text`. Raises NotJson, also for a duplicate key: which of the two counts is anyone's guess."""
-    reader = _Reader(text)
-    node = reader.value(_skip(text, 0), 0)
-    end = _skip(text, node.end)
+def read(text: str, *, comments: bool = False) -> Node:
+    """The value of `text`. Raises NotJson, also for a duplicate key: which of the two counts is anyone's guess.
+
+    `comments`: the client whose file it is reads over `//` and `/* */`; a trailing comma is an error all the same.
+    """
+    reader = _Reader(text, _SPACE_AND_COMMENTS if comments else _SPACE)
+    node = reader.value(reader.skip(0), 0)
+    end = reader.skip(node.end)
     if end != len(text):
         raise reader.error("a comment" if text[end] == "/" else "something after the end", end)
     return node
@@ -97,7 +101,8 @@ def _insert(text: str, parent: Node, label: str, value: object, depth: int) -> s
         at = parent.children[-1].end
         return text[:at] + "," + inner + label + raw + text[at:]
     outer = newline + unit * depth
-    return text[: parent.start + 1] + inner + label + raw + outer + text[parent.end - 1 :]
+    comment = text[parent.start + 1 : parent.end - 1].rstrip()
+    return text[: parent.start + 1] + comment + inner + label + raw + outer + text[parent.end - 1 :]
 
 
 def _indent_unit(text: str) -> str:
@@ -105,16 +110,16 @@ def _indent_unit(text: str) -> str:
     return match.group(1) if match else "  "
 
 
-def _skip(text: str, at: int) -> int:
-    match = _SPACE.match(text, at)
-    return match.end() if match else at
-
-
 class _Reader:
     """One pass over the text."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, space: re.Pattern[str]) -> None:
         self._text = text
+        self._space = space
+
+    def skip(self, at: int) -> int:
+        match = self._space.match(self._text, at)
+        return match.end() if match else at
 
     def error(self, why: str, at: int) -> NotJson:
         before = self._text[:at]
@@ -151,16 +156,16 @@ class _Reader:
         children: list[Node] = []
         keys: list[str] = []
         starts: list[int] = []
-        at = _skip(text, start + 1)
+        at = self.skip(start + 1)
         while not text.startswith(close, at):
             starts.append(at)
             if kind == "object":
                 at = self._key(at, keys)
             child = self.value(at, depth + 1)
             children.append(child)
-            at = _skip(text, child.end)
+            at = self.skip(child.end)
             if text.startswith(",", at):
-                comma, at = at, _skip(text, at + 1)
+                comma, at = at, self.skip(at + 1)
                 if text.startswith(close, at):
                     raise self.error("a trailing comma", comma)
             elif not text.startswith(close, at):
@@ -177,7 +182,7 @@ class _Reader:
         if key in keys:
             raise self.error(f"the key {key!r} a second time", at)
         keys.append(key)
-        colon = _skip(text, node.end)
+        colon = self.skip(node.end)
         if not text.startswith(":", colon):
             raise self.error("no `:` after a key", colon)
-        return _skip(text, colon + 1)
+        return self.skip(colon + 1)

@@ -143,8 +143,9 @@ def with_tool(dialect: Dialect, call: Call, tool: str, given: Body, body: Body) 
 
 def _known_tool(known: Tool, call: Call, tool: str, given: Body) -> Call:
     value = given.get(known.key)
-    texts = value if known.many and isinstance(value, list) else [value]
-    if not texts or not all(isinstance(text, str) for text in texts):
+    given_texts: list[object] = value if known.many and isinstance(value, list) else [value]
+    texts = [text for text in given_texts if isinstance(text, str)]
+    if not texts or len(texts) != len(given_texts):
         raise PayloadRefused(f"the hook's input for {tool} has no {known.key}")
     call = call._replace(kind=known.kind, changes=known.changes, shell=known.shell)
     if known.kind == "shell":
