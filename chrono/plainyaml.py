@@ -20,7 +20,7 @@ _LINE = re.compile(r"^( *)(?=[^ \n#])", re.M)
 _QUOTED = re.compile(r""""([^"\\\n]*(?:\\[\\"nt/][^"\\\n]*)*)"|'([^'\n]*(?:''[^'\n]*)*)'""")
 _PLAIN_KEY = r"[A-Za-z_/.][A-Za-z0-9_.\-/]*(?: [A-Za-z0-9_.\-/]+)*"
 _KEY = re.compile(rf"""(?:{_QUOTED.pattern}|({_PLAIN_KEY})):(?= |\n|\Z)""")
-_PLAIN = re.compile(r"(?:[A-Za-z0-9_./\\$^(+~;]|-(?=[^ \n]))[^\n#:]*(?::[^\n#: ][^\n#:]*)*")
+_PLAIN = re.compile(r"(?:[A-Za-z0-9_./\\$^(+~;]|-(?=[^ \n]))(?:[^\n#:]+|(?<! )#|:+(?=[^\n: ]))*")
 _FLOW_PLAIN = re.compile(r"(?:[A-Za-z0-9_./\\$^(+~;]|-(?=[^ \n,\[\]{}]))[^\n#:,\[\]{}\"']*")
 _FLOW_KEY = re.compile(rf"(?:{_QUOTED.pattern}|({_PLAIN_KEY})):(?=[ \n])")
 _REST = re.compile(r" *(?:(?<= )#[^\n]*)?(?=\n|\Z)")
@@ -143,9 +143,15 @@ class _Reader:
                 if deeper or (in_mapping and self.indents[after] == indent and self._is_item(after)):
                     if not in_mapping:
                         self.lines[path] = self.numbers[after]
+                    if deeper and text[self.starts[after]] in "[{":
+                        return self._scalar_or_flow(after, self.starts[after], path, indent, depth)
                     return self.block(after, path, depth + 1)
             return None, after
-        begin = _skip_spaces(text, start)
+        return self._scalar_or_flow(at, _skip_spaces(text, start), path, indent, depth)
+
+    def _scalar_or_flow(self, at: int, begin: int, path: Path, indent: int, depth: int) -> tuple[object, int]:
+        """What begins at `begin` on line `at` and ends with a line, and the line behind it."""
+        text = self.text
         char = text[begin]
         last = at
         if char in "[{":

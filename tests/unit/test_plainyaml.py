@@ -19,6 +19,8 @@ PIECES = (
     "---", "...", "-", "- ", "v: [a b, 'c', \"d\"]", "w: {x: [y]} # z", "   - deep", "", " ", "<<: x", "x: =", "y: 1_0",
     "z: 0x1F", "aa: .5", "ab: ._", "ac: +1", "ad: [a: b]", "ae: {a}", "af: [a, ]", "ag: $HOME/x", "ah: a b  c ", "ai: ,",
     "aj: @x", "ak: %x", "al: x: y", "/p/q.r: t", "am: [-a, --b, -]", "an: [*.zip]", "\tao: x", "ap: [x,y]", "aq: {a: b,c: d}",
+    "ar: a::b", "as: a:#b", "at: a#b:c", "au: s/^#x/", "{a: 1, b: [2]}", "[1, 2]", "av: {a: 1,", "aw: a :b", "ax: a: :b",
+    "[1,", "2]", "- {a: b}", "- [x]", "ay: ::", "az: a:: b",
 )  # fmt: skip
 
 
