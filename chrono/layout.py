@@ -72,8 +72,13 @@ class ProjectLayout(NamedTuple):
 
     @property
     def upkeep_lock(self) -> str:
-        """Held by the one process that packs and prunes by itself; its mtime says when it last looked at the budget."""
+        """Held by the one process that packs and prunes by itself."""
         return os.path.join(self.dir, "upkeep.lock")
+
+    @property
+    def upkeep_stamp(self) -> str:
+        """Its mtime says when budget and retention were last looked at."""
+        return os.path.join(self.dir, "upkeep")
 
     @property
     def stage(self) -> str:
@@ -114,6 +119,10 @@ class HomeLayout(NamedTuple):
     @property
     def audit_key(self) -> str:
         return os.path.join(self.keys, "audit.pem")
+
+    def audit_key_of(self, kid: str) -> str:
+        """A key that the home's own has replaced, kept for the logs that are still pinned to it."""
+        return os.path.join(self.keys, f"{kid}.pem")
 
     @property
     def witness(self) -> str:

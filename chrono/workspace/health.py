@@ -156,6 +156,7 @@ def _recovered(ws: Workspace, by: Actor) -> Check:
 
 def _savepoints(ws: Workspace) -> Check:
     from chrono.workspace.history import newest
+    from chrono.workspace.upkeep import over_budget
 
     commit = newest(ws)
     if commit is None:
@@ -169,6 +170,9 @@ def _savepoints(ws: Workspace) -> Check:
             f"{len(skips)} paths cannot be saved as they are: {paths}",
             "make them readable, or name them in .chronoignore",
         )
+    over = over_budget(ws)
+    if over:
+        return Check("warn", "savepoints", over, "see chrono stats, then chrono prune")
     return Check("ok", "savepoints", f"newest {commit[:12]}")
 
 

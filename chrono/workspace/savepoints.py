@@ -1,4 +1,4 @@
-"""Owns taking a savepoint: lock, recovery of what a crash left, one turn of the ring.
+"""Owns taking a savepoint: lock, recovery of what a crash left, one turn of the ring, then upkeep if it is due.
 
 The ring is in `workspace.ring`, the recovery in `workspace.recover`.
 """
@@ -43,8 +43,12 @@ def save(
     project is not this home's own, Locked, StoreError; a savepoint that did not happen is never returned.
     """
     from chrono.workspace.recover import recover_locked
+    from chrono.workspace.upkeep import after_savepoint
 
     ws.require_own()
     with ws.store.lock(timeout_s):
         recover_locked(ws, by, timeout_s=timeout_s)
-        return save_locked(ws, kind, message, by, act=act, trailers=trailers, timeout_s=timeout_s, at_step=at_step)
+        saved = save_locked(ws, kind, message, by, act=act, trailers=trailers, timeout_s=timeout_s, at_step=at_step)
+    if saved.created:
+        after_savepoint(ws, saved.commit)
+    return saved
