@@ -116,7 +116,7 @@ _CREDENTIAL_FOLDERS = (
     ".config/bitwarden",
     ".config/1password",
 )
-_PUBLIC = frozenset([".ssh/known_hosts", ".ssh/known_hosts.old", ".ssh/config", ".ssh/allowed_signers", ".ssh"])
+_PUBLIC = frozenset([".ssh/known_hosts", ".ssh/known_hosts.old", ".ssh/allowed_signers", ".ssh"])
 VAULTS = frozenset(
     ".ssh .gnupg .aws .kube .docker .azure .config/gcloud .config/gh .config/op .password-store .local/share/keyrings "
     ".ethereum/keystore .mozilla/firefox .config/google-chrome .config/chromium library/keychains .config/rclone "
@@ -148,7 +148,7 @@ _ETC_CREDENTIALS_BELOW = (
 _STARTUP = frozenset(
     ".bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .zshrc .zshenv .zprofile .zlogin .zlogout "
     ".kshrc .cshrc .tcshrc .login .xinitrc .xprofile .xsession .xsessionrc .inputrc .pam_environment "
-    ".config/fish/config.fish .ssh/rc .ssh/environment .ssh/authorized_keys .ssh/authorized_keys2 .gitconfig "
+    ".config/fish/config.fish .ssh/config .ssh/rc .ssh/environment .ssh/authorized_keys .ssh/authorized_keys2 .gitconfig "
     ".config/git/config .pythonrc .pdbrc .gdbinit .lldbinit .npm-init.js "
     "documents/powershell/profile.ps1 documents/windowspowershell/profile.ps1 .config/powershell/profile.ps1".split()
 )

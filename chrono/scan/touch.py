@@ -494,6 +494,7 @@ _READERS: dict[str, Reader] = {
     "dd": _dd,
     "gdd": _dd,
     "dcfldd": _dd,
+    **dict.fromkeys(("ddrescue", "dd_rescue"), _scp),
     "tee": _tee,
     "sponge": _write,
     "touch": _touch_file,
