@@ -34,6 +34,7 @@ def run(
     takes the first savepoint. Your own git index, HEAD and files are not touched. Running it again completes what is
     missing.
     """
+    from chrono.rulepack.ruleset import warm
     from chrono.workspace.actors import actor
     from chrono.workspace.ground import MAX_FILES
     from chrono.workspace.init import initialise
@@ -41,6 +42,7 @@ def run(
     screen = screen_of(ctx)
     with screen.working("taking the first savepoint"):
         done = initialise(here(), screen.environ, actor(screen.environ), adopt=adopt, max_files=max_files or MAX_FILES)
+        warm(done.ws.home)
     if json:
         screen.value(_json(done))
         return

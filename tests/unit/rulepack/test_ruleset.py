@@ -12,7 +12,8 @@ import pytest
 from chrono.errors import PluginError
 from chrono.layout import HomeLayout
 from chrono.rulepack import discover as discovering
-from chrono.rulepack.ruleset import ruleset
+from chrono.rulepack import ruleset as compiling
+from chrono.rulepack.ruleset import ruleset, warm
 
 
 @pytest.fixture
@@ -71,6 +72,25 @@ def test_a_cache_in_doubt_is_rebuilt(home: HomeLayout, counted: list[int], where
         path.rename(tmp_path / "elsewhere")
         path.symlink_to(tmp_path / "elsewhere")
     assert ruleset(home) == wanted
+    assert len(counted) == 2
+
+
+def test_warming_leaves_a_cache_that_the_next_call_takes(home: HomeLayout, counted: list[int]) -> None:
+    warm(home)
+    ruleset(home)
+    assert len(counted) == 1
+
+
+def test_warming_says_nothing_of_a_broken_pack(home: HomeLayout, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(discovering, "BUILT_IN", (*discovering.BUILT_IN, "no-such-pack"))
+    warm(home)
+
+
+def test_a_changed_compiler_is_noticed(home: HomeLayout, counted: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    ruleset(home)
+    stamp = compiling._stamp
+    monkeypatch.setattr(compiling, "_stamp", lambda path: (path, 0, 0, 0) if "plainyaml" in path else stamp(path))
+    ruleset(home)
     assert len(counted) == 2
 
 
