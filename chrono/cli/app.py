@@ -56,6 +56,18 @@ SECTIONS: tuple[tuple[str, tuple[Verb, ...]], ...] = (
             Verb("show", "Show one savepoint and what it changed.", "show"),
             Verb("diff", "Show what differs between savepoints, or to the files now.", "diff"),
             Verb("rollback", "Bring files back as they were at a savepoint.", "rollback"),
+            Verb("undo", "Take back the last rollback, checkout, merge or branch.", "undo"),
+            Verb("redo", "Take back the last undo.", "redo"),
+            Verb(
+                "op",
+                "List what moved files or branches.",
+                "op",
+                (("log", "List operations, newest first."),),
+                default="log",
+            ),
+            Verb("branch", "List, make or delete branches.", "branch"),
+            Verb("checkout", "Switch to another branch, with all files.", "checkout"),
+            Verb("merge", "Bring another branch's work into this one.", "merge"),
             Verb("prune", "Remove old automatic savepoints.", "prune"),
             Verb("stats", "Say what the savepoints take, and what could go.", "stats"),
             Verb(

@@ -11,6 +11,8 @@ from chrono.cli.text import Part, Styled, age, count, one_line
 
 if TYPE_CHECKING:
     from chrono.store.diff import Change
+    from chrono.store.merge import MergeConflict
+    from chrono.store.restore import Left
     from chrono.store.savepoint import Savepoint
     from chrono.store.snapshot import Skip
 
@@ -58,6 +60,50 @@ def print_paths(screen: Screen, rows: Sequence[tuple[Part, ...]], *, most: int =
     screen.table(rows[:most], indent=2)
     if len(rows) > most:
         screen.line(Styled(f"  … and {count(len(rows) - most, 'path')} more", "dim"))
+
+
+def print_plan(screen: Screen, changes: Iterable[Change]) -> None:
+    """What a restore does to the files: what comes back, then what goes."""
+    changes = list(changes)
+    rows: list[tuple[Part, ...]] = [(Styled("restore", "green"), one.path) for one in changes if one.new is not None]
+    rows += [(Styled("remove", "red"), one.path) for one in changes if one.new is None]
+    print_paths(screen, rows)
+
+
+def changed_words(written: int, deleted: int) -> str:
+    """`wrote 3 files, removed 1 file`; nothing is not worth a number."""
+    parts = [f"wrote {count(written, 'file')}"] if written else []
+    if deleted:
+        parts.append(f"removed {count(deleted, 'file')}")
+    return ", ".join(parts) or "no file differs"
+
+
+def print_left(screen: Screen, left: Iterable[Left]) -> None:
+    """A warning for each path that a restore left alone."""
+    for one in left:
+        screen.warning(f"{one.path} was left alone: {one.why}")
+
+
+_WHY = {
+    "content": "both changed the same lines",
+    "binary": "both changed a file without lines",
+    "deleted": "changed here, deleted there",
+    "mode": "both changed its permissions",
+    "type": "a file here, a link there",
+    "link": "a link to two places",
+    "rename": "renamed to two names",
+    "folder": "a file here, a folder there",
+}
+
+
+def print_conflicts(screen: Screen, conflicts: Iterable[tuple[MergeConflict, bool]]) -> None:
+    """Each conflict, whether it is still open, and where its versions are."""
+    rows: list[tuple[Part, ...]] = []
+    for one, is_open in conflicts:
+        mark = Styled("open", "red") if is_open else Styled("resolved", "green")
+        where = "" if one.files == (one.path,) else f" ({', '.join(one.files)})"
+        rows.append((mark, one.path, _WHY.get(one.why, one.why) + where))
+    screen.table(rows, indent=2)
 
 
 def print_skips(screen: Screen, skips: Iterable[Skip]) -> None:

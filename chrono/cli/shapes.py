@@ -15,8 +15,13 @@ if TYPE_CHECKING:
     from chrono.scan.command import Command, Redirect, Refusal, Word
     from chrono.scan.finding import Finding
     from chrono.store.diff import Change
+    from chrono.store.merge import MergeConflict
+    from chrono.store.restore import Left
     from chrono.store.savepoint import Savepoint
     from chrono.store.snapshot import Skip
+    from chrono.workspace.branches import Branch
+    from chrono.workspace.mergestate import Waiting
+    from chrono.workspace.oplog import Operation, RefMove
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 
@@ -62,6 +67,52 @@ def covers(skipped: tuple[Skip, ...], policy: Policy | None) -> dict[str, Json]:
         "skipped": skips(value.skipped),
         "databases": [{"name": base.name, "last_snapshot": base.last_snapshot} for base in value.databases],
         "not": list(value.not_covered),
+    }
+
+
+def left(values: Iterable[Left]) -> list[Json]:
+    return [{"path": value.path, "why": value.why} for value in values]
+
+
+def branch(value: Branch) -> dict[str, Json]:
+    return {
+        "name": value.name,
+        "tip": savepoint(value.tip) if value.tip is not None else None,
+        "current": value.current,
+        "merged": value.merged,
+    }
+
+
+def conflict(value: MergeConflict) -> dict[str, Json]:
+    return {"path": value.path, "why": value.why, "files": list(value.files)}
+
+
+def waiting(value: Waiting) -> dict[str, Json]:
+    return {
+        "name": value.name,
+        "theirs": value.theirs,
+        "conflicts": [{**conflict(one), "open": is_open} for one, is_open in value.conflicts],
+    }
+
+
+def move(value: RefMove) -> dict[str, Json]:
+    return {"ref": value.ref, "old": value.old, "new": value.new}
+
+
+def operation(value: Operation) -> dict[str, Json]:
+    return {
+        "id": value.id,
+        "verb": value.verb,
+        "message": value.message,
+        "at": rfc3339(value.at_ns),
+        "author": value.author,
+        "head_before": value.head_before,
+        "head_after": value.head_after,
+        "before": value.before,
+        "after": value.after,
+        "paths": list(value.paths),
+        "moves": [move(one) for one in value.moves],
+        "undoes": value.undoes,
     }
 
 

@@ -219,7 +219,7 @@ def apply(
     store = ws.store
     with store.lock(timeout_s):
         recover_locked(ws, by, timeout_s=timeout_s)
-        message = f"{shown.verb} of {shown.operation.message}"
+        message = _message(shown)
         if shown.target is None:
             _check(ws, shown)
             op = Operation(
@@ -241,6 +241,12 @@ def apply(
     return Undone(shown.verb, done.operation, done.commit, rescue, done.written, done.deleted, done.left)
 
 
+def _message(shown: UndoPlan) -> str:
+    """`redo of rollback to …`: a redo is of what was undone, not of the undo."""
+    what = shown.operation.message
+    return f"{shown.verb} of {what.removeprefix('undo of ') if shown.verb == 'redo' else what}"
+
+
 def _check(ws: Workspace, shown: UndoPlan) -> None:
     """The refs must still be where the plan takes them from, and no other operation may have come in between."""
     moves, kept = _backwards(ws, _since(ws, shown.operation), shown.head)
@@ -251,8 +257,10 @@ def _check(ws: Workspace, shown: UndoPlan) -> None:
 def _intent(ws: Workspace, shown: UndoPlan, message: str) -> Intent:
     store = ws.store
     tip = store.ref(shown.head)
-    # A branch that comes back comes back as it was; one that is there gets a commit where it holds something else.
-    same = tip is None or (shown.target is not None and store.content(tip) == store.content(shown.target))
+    # A branch that comes back comes back as it was, and with a waiting merge nothing is committed yet; else the branch
+    # gets a commit where it holds something else.
+    waits = any(move.ref == MERGE and move.new is not None for move in shown.moves)
+    same = tip is None or waits or (shown.target is not None and store.content(tip) == store.content(shown.target))
     return Intent(
         shown.verb,
         message,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from chrono import errors
 from chrono.cli import shapes
-from chrono.cli.commands import rollback, scan
+from chrono.cli.commands import checkout, merge, rollback, scan, undo
 from chrono.cli.main import BUG, INTERRUPTED, USAGE
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -29,6 +29,14 @@ def test_every_exit_code_is_listed() -> None:
 def test_every_member_is_named() -> None:
     for function in (
         shapes.savepoint,
+        shapes.branch,
+        shapes.conflict,
+        shapes.move,
+        shapes.operation,
+        shapes.waiting,
+        checkout._json,
+        merge._tell,
+        undo._json,
         shapes.covers,
         shapes.finding,
         shapes.refusal,

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from chrono.cli import shapes
-from chrono.cli.listing import print_paths, savepoint_words
+from chrono.cli.listing import print_left, print_plan, savepoint_words
 from chrono.cli.options import Json, screen_of
 from chrono.cli.place import in_project, readable_policy, workspace
 from chrono.cli.render import Screen
-from chrono.cli.text import Part, Styled, count
+from chrono.cli.text import Styled, count
 from chrono.errors import NoSuchSavepoint, UsageError
 
 if TYPE_CHECKING:
@@ -110,16 +110,13 @@ def _show(screen: Screen, ws: Workspace, plan: RollbackPlan) -> None:
             screen.text(f"the one before is {shapes.short(plan.before)}: chrono rollback {shapes.short(plan.before)}")
         return
     screen.text("roll back to ", Styled(target, "bold"))
-    rows: list[tuple[Part, ...]] = [(Styled("restore", "green"), path) for path in plan.written]
-    rows += [(Styled("remove", "red"), path) for path in plan.removed]
-    print_paths(screen, rows)
+    print_plan(screen, plan.changes)
 
 
 def _tell(screen: Screen, done: RolledBack) -> None:
     removed = f", removed {count(done.deleted, 'file')} (kept in the rescue)" if done.deleted else ""
     screen.line(Styled("rolled back", "green"), f": restored {count(done.written, 'file')}{removed}")
-    for left in done.left:
-        screen.warning(f"{left.path} was left alone: {left.why}")
+    print_left(screen, done.left)
     screen.line("undo this rollback: ", Styled(f"chrono rollback {shapes.short(done.rescue)}", "bold"))
 
 
@@ -133,7 +130,7 @@ def _json(plan: RollbackPlan, done: RolledBack | None, policy: Policy | None) ->
         "applied": done is not None,
         "commit": done.commit if done is not None else None,
         "rescue": done.rescue if done is not None else None,
-        "left": [{"path": left.path, "why": left.why} for left in done.left] if done is not None else [],
+        "left": shapes.left(done.left) if done is not None else [],
         "undo": f"chrono rollback {done.rescue}" if done is not None else None,
         "covers": shapes.covers((), policy),
     }

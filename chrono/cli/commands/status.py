@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from chrono.cli import shapes
-from chrono.cli.listing import change_row, print_paths, print_skips, savepoint_words
+from chrono.cli.listing import change_row, print_conflicts, print_paths, print_skips, savepoint_words
 from chrono.cli.options import Json, screen_of
 from chrono.cli.place import readable_policy, workspace
 from chrono.cli.text import Styled, count
@@ -17,6 +17,7 @@ def run(ctx: typer.Context, json: Json = False) -> None:
     Compares the files as they are with the newest savepoint of the current branch. Nothing is written.
     """
     from chrono.workspace.history import branch_name, newest
+    from chrono.workspace.mergestate import waiting
 
     screen = screen_of(ctx)
     ws = workspace(screen)
@@ -27,6 +28,7 @@ def run(ctx: typer.Context, json: Json = False) -> None:
     with screen.working("comparing"):
         changes = store.changes(commit, None) if commit is not None else ()
         survey = store.survey()
+    merge = waiting(ws)
     pending = store.pending() if standing.own else None
     last = store.savepoint(commit) if commit is not None else None
     if json:
@@ -38,6 +40,7 @@ def run(ctx: typer.Context, json: Json = False) -> None:
                 "newest": shapes.savepoint(last) if last is not None else None,
                 "changes": shapes.changes(changes),
                 "interrupted_restore": pending is not None,
+                "merge": shapes.waiting(merge) if merge is not None else None,
                 "covers": shapes.covers(survey.skips, readable_policy(ws)),
             }
         )
@@ -48,6 +51,12 @@ def run(ctx: typer.Context, json: Json = False) -> None:
         screen.note(f"hint: {standing.hint}")
     if pending is not None:
         screen.warning("a rollback was interrupted; the next command that writes finishes it (or: chrono doctor)")
+    if merge is not None:
+        left = len(merge.unresolved)
+        state = f"{count(left, 'conflict')} to resolve" if left else "all conflicts are resolved"
+        screen.text("merge    ", Styled(f"of {merge.name}", "bold"), f" is waiting: {state}", indent=9)
+        print_conflicts(screen, merge.conflicts)
+        screen.line(Styled("end it: chrono merge --continue    take it back: chrono merge --abort", "dim"))
     if last is None:
         screen.line("there is no savepoint yet; take one: chrono snapshot")
         return
