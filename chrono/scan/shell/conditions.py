@@ -152,8 +152,8 @@ def decide_conditional(m: Machine, test: Test, state: State) -> bool | None:
         for following in test.tests[1:]:
             if value is (op == "||"):
                 return value
-            right = decide_conditional(m, following, state)
-            value = _and(value, right) if op == "&&" else _or(value, right)
+            other = decide_conditional(m, following, state)
+            value = _and(value, other) if op == "&&" else _or(value, other)
         return value
     if op == "!":
         return _not(decide_conditional(m, test.tests[0], state))

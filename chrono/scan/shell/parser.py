@@ -13,6 +13,7 @@ from typing import NamedTuple
 from chrono.scan.shell.braces import expand_braces, may_expand
 from chrono.scan.shell.conditional import read_conditional
 from chrono.scan.shell.lexer import Budget, Reader, Unparsed, line_end, skip_blanks, skip_newlines
+from chrono.scan.shell.parameters import read_subscript
 from chrono.scan.shell.syntax import (
     AndOr,
     ArithCommand,
@@ -46,7 +47,6 @@ from chrono.scan.shell.words import (
     read_array,
     read_expression,
     read_heredoc_body,
-    read_subscript,
     read_word,
 )
 

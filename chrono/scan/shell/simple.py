@@ -22,6 +22,9 @@ DESTROYERS = frozenset(
      "timeout", "nice", "nohup", "command", "exec", "eval", "busybox", "bash", "sh", "zsh", "dash", "su", "ssh"),
 )  # fmt: skip
 
+_SILENT: tuple[str, ...] = ("",)
+"""The output of a command before it has written anything."""
+
 
 def run_simple(m: Machine, node: Simple, state: State) -> None:
     """One simple command under the choices made so far."""
@@ -167,7 +170,7 @@ def substitute(m: Machine, part: Subst, state: State) -> str:
     """`$(…)`: what it writes, alternatives picked from."""
     child = state if part.inline else state.copy()
     outs = state.outs
-    child.outs = ("",)
+    child.outs = _SILENT
     child.feeds = ()
     mark = len(m.commands)
     frame = m.save()
@@ -212,7 +215,7 @@ def process(m: Machine, part: Process, state: State) -> str:
     m.processes.append((path, part, state.copy()))
     if part.op == "<":
         child = state.copy()
-        child.outs = ("",)
+        child.outs = _SILENT
         child.feeds = ()
         mark = len(m.commands)
         frame = m.save()
