@@ -24,6 +24,9 @@ LANGUAGES = ("sql", "mongo", "redis")
 SQL_EFFECTS = ("drop", "truncate", "delete", "update", "alter-drop", "shell", "limit")
 POSITIONS = ("any", "first", "last", "rest")
 STYLES = ("gnu", "powershell", "slash")
+FORMAT = 1
+STATES = ("known", "unknown")
+PARTS = ("program", "arguments")
 
 _RULE_KEYS = (
     "id",
@@ -35,8 +38,6 @@ _RULE_KEYS = (
     "references",
     "match",
     "targets",
-    "cases",
-    "severity",
 )
 _PACK_KEYS = ("pack", "title", "lists", "programs", "rules", "format")
 
@@ -73,6 +74,8 @@ def compile_pack(text: str, name: str, *, pack: str) -> Pack:
         raise RulePackError(error.message, error.hint, line=error.line) from None
     reader = _Reader(document, name, pack)
     body = reader.mapping(document.value, (), _PACK_KEYS)
+    if body.get("format", FORMAT) != FORMAT:
+        reader.fail(("format",), f"format {body['format']!r} is not known", "this chrono reads format 1; upgrade it")
     if reader.text(body.get("pack"), ("pack",)) != pack:
         reader.fail(("pack",), f"the pack calls itself {body.get('pack')!r} but is registered as {pack!r}")
     reader.lists = _lists(reader, body.get("lists", {}))
@@ -137,6 +140,12 @@ class _Reader:
             for item in items
         )
 
+    def word(self, value: object, path: Path, known: tuple[str, ...]) -> str:
+        """Exactly one word of a known set."""
+        if isinstance(value, list):
+            raise self.fail(path, f"{_last(path)} is one word, not a list")
+        return self.words(value, path, known)[0]
+
     def words(self, value: object, path: Path, known: tuple[str, ...] | list[str]) -> tuple[str, ...]:
         """One word or a list of words of a known set."""
         found = self.texts(value, path)
@@ -156,7 +165,7 @@ def _programs(reader: _Reader, value: object) -> None:
     for names, body in reader.mapping(value, ("programs",), None).items():
         path: Path = ("programs", names)
         fields = reader.mapping(body, path, ("style", "values", "harmless"))
-        style = reader.words(fields.get("style", "gnu"), (*path, "style"), STYLES)[0]
+        style = reader.word(fields.get("style", "gnu"), (*path, "style"), STYLES)
         options: Options = (style, _by_verb(reader, fields.get("values", {}), (*path, "values")))
         harmless: Harmless = _by_verb(reader, fields.get("harmless", {}), (*path, "harmless"))
         for name in names.split():
@@ -223,13 +232,13 @@ def _rule(reader: _Reader, value: object, path: Path, *, custom: bool) -> Rule:
         score=reader.number(body.get("score", 70), (*path, "score"), 0, 100),
         why=optional("why", "the policy has a rule for it" if custom else ""),
         safer=optional("safer", ""),
-        reversible=reader.words(body.get("reversible", "no"), (*path, "reversible"), REVERSIBLE)[0],
+        reversible=reader.word(body.get("reversible", "no"), (*path, "reversible"), REVERSIBLE),
         references=reader.texts(body["references"], (*path, "references")) if "references" in body else (),
         pack=reader.pack,
         programs=programs,
         touches=touches,
         matcher=matchers[0] if len(matchers) == 1 else (("any", *matchers),),
-        targets=reader.words(body.get("targets", "matched"), (*path, "targets"), TARGETS)[0],
+        targets=reader.word(body.get("targets", "matched"), (*path, "targets"), TARGETS),
         options=tuple((name, reader.options[name]) for name in _named(matchers) if name in reader.options),
     )
 
@@ -326,7 +335,7 @@ def _argument(reader: _Reader, value: object, path: Path) -> Condition:
     if isinstance(where, int) and not isinstance(where, bool):
         position = str(reader.number(where, (*path, "position"), 1, 99))
     else:
-        position = reader.words(where, (*path, "position"), POSITIONS)[0]
+        position = reader.word(where, (*path, "position"), POSITIONS)
     texts = _patterns(reader, body["text"], (*path, "text")) if "text" in body else None
     places = reader.words(body["place"], (*path, "place"), PLACES) if "place" in body else None
     return ("argument", position, texts, places)
@@ -412,7 +421,7 @@ def _fetched(reader: _Reader, value: object, path: Path) -> Condition:
 
 
 def _stdin(reader: _Reader, value: object, path: Path) -> Condition:
-    return ("stdin", reader.words(value, path, ("known", "unknown"))[0])
+    return ("stdin", reader.word(value, path, STATES))
 
 
 def _via(reader: _Reader, value: object, path: Path) -> Condition:
@@ -425,7 +434,7 @@ def _cwd(reader: _Reader, value: object, path: Path) -> Condition:
 
 def _sql(reader: _Reader, value: object, path: Path) -> Condition:
     body = reader.mapping(value, path, ("language", "effects", "flags", "from", "files"))
-    language = reader.words(body.get("language", "sql"), (*path, "language"), LANGUAGES)[0]
+    language = reader.word(body.get("language", "sql"), (*path, "language"), LANGUAGES)
     effects = reader.words(body.get("effects", list(SQL_EFFECTS)), (*path, "effects"), SQL_EFFECTS)
     flags = _flag_names(reader, body["flags"], (*path, "flags")) if "flags" in body else ()
     files = _flag_names(reader, body["files"], (*path, "files")) if "files" in body else ()
@@ -445,7 +454,7 @@ def _regex(reader: _Reader, value: object, path: Path) -> Condition:
 
 
 def _unknown(reader: _Reader, value: object, path: Path) -> Condition:
-    return ("unknown", reader.words(value, path, ("program", "arguments"))[0])
+    return ("unknown", reader.word(value, path, PARTS))
 
 
 def _several(kind: str) -> Callable[[_Reader, object, Path], Condition]:
