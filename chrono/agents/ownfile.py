@@ -12,15 +12,7 @@ from collections.abc import Callable
 from chrono.agents.hookcommand import is_ours
 from chrono.agents.protocol import Hook, Inspection, SettingsRefused
 
-_MARK = "chrono-hook:"
-"""Stands before the command, as a JSON text, in a comment of every such file."""
-
-_MARKED = re.compile(rb"chrono-hook: *(\"(?:[^\"\\]|\\.)*\")")
-
-
-def marked(command: str) -> str:
-    """The words for a comment by which the file is known as chrono's: they hold the command, on one line."""
-    return f"{_MARK} {json.dumps(command)}"
+_STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"')
 
 
 def installed(client: str, settings: bytes | None, command: str, render: Callable[[str], str]) -> bytes:
@@ -47,8 +39,12 @@ def inspect(client: str, settings: bytes | None, event: str, render: Callable[[s
 
 
 def command_in(client: str, settings: bytes) -> str | None:
-    """The command that a file of chrono's was made for, None in any other file."""
-    for found in _MARKED.findall(settings):
+    """The command of chrono's that stands in the file as a JSON text (a script has it in a comment); else None."""
+    try:
+        text = settings.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+    for found in _STRING.findall(text):
         try:
             command = json.loads(found)
         except ValueError:

@@ -1,0 +1,1 @@
+"""Adapters of chrono for agent clients other than Claude Code; one module a client."""

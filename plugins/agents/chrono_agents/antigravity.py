@@ -1,0 +1,84 @@
+"""Owns the hook protocol of the Antigravity CLI, as other public adapters speak it; no run stands behind it."""
+
+from __future__ import annotations
+
+import os
+
+from chrono.agents.hooktree import TIMEOUT_S, HookTree, Place, long_enough, scalar
+from chrono.agents.jsontext import Node
+from chrono.agents.payload import Dialect, Tool
+from chrono_agents.client import Client, Listed
+from chrono_agents.gemini import does, refuse
+
+
+def _entry(command: str) -> dict[str, object]:
+    return {"matcher": ".*", "hooks": [{"type": "command", "command": command, "timeout": TIMEOUT_S}]}
+
+
+def _closed(place: Place) -> bool:
+    return scalar(place.group, "matcher") in (None, "", "*", ".*") and long_enough(scalar(place.handler, "timeout"))
+
+
+def _problems(root: Node) -> list[str]:
+    group = root.get("chrono")
+    off = group is not None and scalar(group, "enabled") is False
+    return ["`chrono.enabled` is false: Antigravity runs none of these hooks"] if off else []
+
+
+TREE = HookTree(
+    client="antigravity",
+    title="Antigravity",
+    root=("chrono",),
+    entries={"PreToolUse": _entry, "PostToolUse": _entry},
+    guards="PreToolUse",
+    closed=_closed,
+    problems=_problems,
+)
+
+
+def reshape(body: dict[str, object]) -> dict[str, object]:
+    """The payload with the names of the others."""
+    call = body.get("toolCall")
+    name, given = (call.get("name"), call.get("args")) if isinstance(call, dict) else (None, None)
+    roots = body.get("workspacePaths")
+    cwd = roots[0] if isinstance(roots, list) and roots else os.getcwd()
+    event = body.get("hook_event_name") or ("PostToolUse" if "toolResult" in body else "PreToolUse")
+    return {**body, "hook_event_name": event, "tool_name": name, "tool_input": given, "cwd": cwd}
+
+
+def probe(command: str, cwd: str) -> dict[str, object]:
+    """A call of the shell tool."""
+    return {
+        "toolCall": {"name": "run_command", "args": {"CommandLine": command}},
+        "conversationId": "chrono-self-test",
+        "workspacePaths": [cwd],
+    }
+
+
+ADAPTER = Client(
+    title="Antigravity CLI",
+    dialect=Dialect(
+        client="antigravity",
+        events={"PreToolUse": "pre", "PostToolUse": "post"},
+        tools={
+            "run_command": Tool("shell", "CommandLine", True),
+            "write_to_file": Tool("write", "TargetFile", True),
+            "replace_file_content": Tool("edit", "TargetFile", True),
+            "multi_replace_file_content": Tool("edit", "TargetFile", True),
+            "view_file": Tool("read", "AbsolutePath"),
+        },
+        harmless=frozenset(
+            """
+            codebase_search command_status find_by_name grep_search list_dir read_url_content search_web task_boundary
+            view_code_item view_content_chunk view_file_outline
+            """.split()
+        ),
+        session_key="conversationId",
+    ),
+    settings=Listed(TREE),
+    paths={"project": ".gemini/config/hooks.json", "user": ".gemini/config/hooks.json"},
+    refuse=refuse,
+    does=does,
+    probe=probe,
+    reshape=reshape,
+)
