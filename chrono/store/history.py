@@ -99,7 +99,7 @@ class History:
             return None
 
     def _numbered(self, prefix: str) -> Iterator[Savepoint]:
-        for name, oid in reversed(self._refs.below(prefix)):
+        for name, oid in self._refs.newest_first(prefix):
             yield self.read(oid, name)
 
     def _single(self, ref: str) -> Iterator[Savepoint]:

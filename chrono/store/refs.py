@@ -11,6 +11,8 @@ import os
 import re
 import stat
 import time
+from collections.abc import Iterator
+from heapq import merge
 
 from chrono.errors import Conflict, StoreError
 from chrono.store.disk import READ_FILE, Disk
@@ -45,6 +47,7 @@ class Refs:
         self._disk = disk
         self._packed: dict[str, str] = {}
         self._packed_stamp: tuple[int, int, int] | None = None
+        self._packed_names: dict[str, list[str]] = {}
 
     def read(self, name: str) -> str | None:
         """The object id a ref holds, or None. An empty file, which a power cut can leave, counts as no ref."""
@@ -65,16 +68,42 @@ class Refs:
             if self._read_packed() is packed:  # else loose ones were packed meanwhile, and are in neither list
                 return sorted(found.items(), key=lambda item: _order(item[0]))
 
+    def newest_first(self, prefix: str) -> Iterator[tuple[str, str]]:
+        """The refs directly below `prefix` from the end: names, then falling numbers; each is read at its turn."""
+        while True:
+            packed = self._packed_below(prefix)
+            names = self._loose(prefix.rstrip("/"))
+            if self._packed_below(prefix) is packed:
+                break
+
+        def rank(name: str) -> tuple[int, int, str]:
+            return _rank(prefix, name)
+
+        last = None
+        for name in merge(sorted(names, key=rank, reverse=True), reversed(packed), key=rank, reverse=True):
+            oid = self.read(name) if name != last else None
+            last = name
+            if oid is not None:
+                yield name, oid
+
+    def _packed_below(self, prefix: str) -> list[str]:
+        """Names of packed refs below `prefix`, in order; the same list as long as nothing changed."""
+        packed = self._read_packed()
+        known = self._packed_names.get(prefix)
+        if known is None:
+            known = sorted((name for name in packed if name.startswith(prefix)), key=lambda name: _rank(prefix, name))
+            self._packed_names[prefix] = known
+        return known
+
     def count_loose(self, prefix: str) -> int:
         """How many refs below `prefix` have a file of their own."""
         return len(self._loose(prefix.rstrip("/")))
 
     def last_number(self, prefix: str) -> int:
         """The highest number used below `prefix`, 0 where there is none."""
-        names = [name for name in self._read_packed() if name.startswith(prefix)]
-        names += self._loose(prefix.rstrip("/"))
-        numbers = [int(name[len(prefix) :]) for name in names if name[len(prefix) :].isdecimal()]
-        return max(numbers, default=0)
+        packed = (number for name in reversed(self._packed_below(prefix)) if (number := _rank(prefix, name)[1]))
+        loose = (_rank(prefix, name)[1] for name in self._loose(prefix.rstrip("/")))
+        return max(next(packed, 0), max(loose, default=0))
 
     def head(self) -> str:
         """The ref that HEAD names. Raises StoreError where HEAD names none below refs/heads/."""
@@ -136,9 +165,10 @@ class Refs:
         lines = [b"%s %s\n" % (rows[name].encode(), name) for name in sorted(rows)]
         self._replace(fd, path, b"# pack-refs with: sorted \n" + b"".join(lines))
 
-    def pack(self, prefix: str) -> int:
-        """Moves the loose refs below `prefix` into `packed-refs`; returns how many. Raises Conflict, StoreError."""
-        values = {name: oid for name in self._loose(prefix.rstrip("/")) if (oid := self.read(name)) is not None}
+    def pack(self, prefix: str, most: int) -> int:
+        """Moves up to `most` loose refs below `prefix` into `packed-refs`; how many. Raises Conflict, StoreError."""
+        names = self._loose(prefix.rstrip("/"))[:most]
+        values = {name: oid for name in names if (oid := self.read(name)) is not None}
         if not values:
             return 0
         try:
@@ -149,6 +179,18 @@ class Refs:
         except OSError as error:
             raise StoreError(f"the refs could not be packed: {error.strerror}") from error
         return len(values)
+
+    def take_in(self, values: dict[str, str]) -> None:
+        """Sets many refs at once, whatever they were; durable when it returns. Raises Conflict, StoreError."""
+        try:
+            loose = {name for name in values if os.path.lexists(self._path(check_name(name)))}
+            packed = {name: oid for name, oid in values.items() if name not in loose}
+            if packed:
+                self._write_packed(packed, set())
+        except OSError as error:
+            raise StoreError(f"the refs could not be written: {error.strerror}") from error
+        for name in sorted(loose):
+            self.update(name, self.read(name), values[name])
 
     def remove(self, expected: dict[str, str]) -> int:
         """Deletes the refs that still hold what is expected of them; returns how many. Raises Conflict, StoreError."""
@@ -167,17 +209,11 @@ class Refs:
         return len(still)
 
     def _unlink_if(self, name: str, oid: str) -> None:
-        """Removes a loose ref if it holds `oid`, under its own lock file."""
+        """Removes a loose ref if it holds `oid`. These are refs that chrono alone writes, under the store lock."""
         path = self._path(name)
-        if not os.path.lexists(path):
-            return
-        fd = self._lock(path + b".lock", name)
-        try:
-            data = _content(path)
-            if data is not None and data.strip(b"\0\n ") == oid.encode():
-                self._disk.unlink(path)
-        finally:
-            self._unlock(fd, path + b".lock")
+        data = _content(path)
+        if data is not None and data.strip(b"\0\n ") == oid.encode():
+            self._disk.unlink(path)
 
     def _lock(self, path: bytes, name: str) -> int:
         """git's lock file. One that stays is what a crash left, and is removed (we hold the store lock)."""
@@ -260,6 +296,7 @@ class Refs:
         except FileNotFoundError:
             if self._packed_stamp is not None:
                 self._packed, self._packed_stamp = {}, None
+                self._packed_names = {}
             return self._packed
         stamp = (found.st_ino, found.st_size, found.st_mtime_ns)
         if stamp != self._packed_stamp:
@@ -270,6 +307,7 @@ class Refs:
                     key = name.decode("utf-8", "surrogateescape")
                     packed[key] = _oid(key, oid)
             self._packed, self._packed_stamp = packed, stamp
+            self._packed_names = {}
         return self._packed
 
 
@@ -299,6 +337,12 @@ def _oid(name: str, data: bytes) -> str:
     if not _OID.fullmatch(text):
         raise StoreError(f"{name} of the hidden repository is damaged", "run chrono doctor")
     return text.decode("ascii")
+
+
+def _rank(prefix: str, name: str) -> tuple[int, int, str]:
+    """The order of the refs directly below `prefix`: numbers by value, then names."""
+    tail = name[len(prefix) :]
+    return (0, int(tail), "") if tail.isdecimal() and tail.isascii() else (1, 0, tail)
 
 
 def _order(name: str) -> list[tuple[int, str]]:

@@ -38,6 +38,7 @@ from chrono.store.tracing import Tracer
 
 if TYPE_CHECKING:
     from chrono.store.bases import Parents
+    from chrono.store.exchange import Exchange
     from chrono.store.filemerge import Labels
     from chrono.store.union import MergeResult
     from chrono.store.upkeep import Upkeep
@@ -241,6 +242,10 @@ class Store:
         """All refs below `prefix` ("refs/chrono/auto/"), sorted by name; numbers by value."""
         return tuple((name, CommitId(oid)) for name, oid in self._refs.below(prefix) if name != META)
 
+    def newest_refs(self, prefix: str) -> Iterator[tuple[str, CommitId]]:
+        """The refs directly below `prefix`, the last number first; each is read only when it is its turn."""
+        return ((name, CommitId(oid)) for name, oid in self._refs.newest_first(prefix))
+
     def head_ref(self) -> str:
         """The ref of the current branch: "refs/heads/main" after create."""
         return self._refs.head()
@@ -271,6 +276,13 @@ class Store:
         from chrono.store.upkeep import Upkeep
 
         return Upkeep(self.layout, self._objects, self._refs, self._disk, self.lock, self._under_way)
+
+    @property
+    def exchange(self) -> Exchange:
+        """What travels to remotes and comes from them."""
+        from chrono.store.exchange import Exchange
+
+        return Exchange(self.layout, self._objects, self._refs, self._disk)
 
     def _under_way(self) -> list[str]:
         """The commits that a restore under way still needs."""

@@ -33,6 +33,9 @@ PACKS_ABOVE = 40
 _SMALL_PACK_BYTES = 64 << 20
 _SAMPLED = 16
 _GARBAGE_WORTH_BYTES = 16 << 20
+_REFS_AT_ONCE = 256
+_HOLD_S = 0.5
+"""No longer than this is the lock held at once while files go."""
 _MOST_DEFLATE = 1032
 """zlib makes at most so many bytes of one."""
 
@@ -142,8 +145,13 @@ class Upkeep:
 
     def pack_refs(self, timeout_s: float) -> int:
         """Moves the refs of automatic savepoints into one file; how many. Raises Locked, StoreError."""
-        with self._lock(timeout_s):
-            return self._refs.pack(AUTO)
+        count = 0
+        while True:
+            with self._lock(timeout_s):
+                moved = self._refs.pack(AUTO, _REFS_AT_ONCE)
+            count += moved
+            if moved < _REFS_AT_ONCE:
+                return count
 
     def pack_loose(self, timeout_s: float) -> int:
         """Packs loose objects of up to 8 MiB; how many. Larger ones stay, to be read as streams.
@@ -155,8 +163,12 @@ class Upkeep:
         if not chosen:
             return 0
         self._pack(chosen, sum(one.size_bytes for one in chosen.values()))
-        with self._lock(timeout_s):
-            return self._drop_packed_copies()
+        waiting = [*self._loose()]
+        count = 0
+        while waiting:
+            with self._lock(timeout_s):
+                count += self._drop_packed_copies(waiting)
+        return count
 
     def join_packs(self, timeout_s: float) -> int:
         """Makes one pack of the small ones; how many went. Raises Locked, StoreError."""
@@ -190,14 +202,25 @@ class Upkeep:
             return False  # damaged: for doctor to say
         return head is not None and head[1] <= STREAM_ABOVE_BYTES
 
-    def _drop_packed_copies(self) -> int:
+    def _drop_packed_copies(self, waiting: list[bytes]) -> int:
+        """Removes loose objects that a pack holds, for as long as others may be made to wait."""
         indexes = self._objects.indexes()
+        until = time.monotonic() + _HOLD_S
         count = 0
-        for oid in self._loose():
+        while waiting and time.monotonic() < until:
+            oid = waiting.pop()
             if any(index.offset(oid) is not None for index in indexes):
-                self._disk.unlink(self._objects.path(oid))
-                count += 1
+                count += self._unlink_loose(oid)
         return count
+
+    def _unlink_loose(self, oid: bytes) -> int:
+        try:
+            self._disk.unlink(self._objects.path(oid))
+        except FileNotFoundError:
+            return 0  # another process was quicker
+        except OSError as error:
+            raise StoreError(f"object {oid.hex()} could not be removed: {error.strerror}") from error
+        return 1
 
     # --- what nothing leads to
 
@@ -228,13 +251,26 @@ class Upkeep:
             gone, made_bytes = self._replace(doomed, needed, timeout_s, marks)
             if gone:
                 freed = Freed(held - len(needed), max(0, before - made_bytes))
-        with self._lock(timeout_s):
-            self._mark_again(marks)
-            loose = {oid: one for oid, one in self._loose().items() if oid not in marks.ids and one.mtime < limit}
-            for oid in loose:
-                self._disk.unlink(self._objects.path(oid))
-        more = sum(one.disk_bytes for one in loose.values())
-        return Freed(freed.objects + len(loose), freed.size_bytes + more)
+        objects, size = self._collect_loose(marks, limit, timeout_s)
+        return Freed(freed.objects + objects, freed.size_bytes + size)
+
+    def _collect_loose(self, marks: Marks, limit: float, timeout_s: float) -> tuple[int, int]:
+        """A part at a time, so that no savepoint waits for all: (how many went, their bytes)."""
+        count = size = 0
+        finished = False
+        while not finished:
+            with self._lock(timeout_s):
+                until = time.monotonic() + _HOLD_S
+                self._mark_again(marks)
+                finished = True
+                for oid, one in self._loose().items():
+                    if oid not in marks.ids and one.mtime < limit:
+                        count += self._unlink_loose(oid)
+                        size += one.disk_bytes
+                        if time.monotonic() > until:
+                            finished = False
+                            break
+        return count, size
 
     def _ids(self) -> set[bytes]:
         """Every object there is."""

@@ -46,7 +46,7 @@ def newest(ws: Workspace) -> CommitId | None:
     head_ref = store.head_ref()
     head = store.ref(head_ref)
     branch = branch_name(head_ref)
-    for _, commit in reversed(store.refs("refs/chrono/auto/")):
+    for _, commit in store.newest_refs("refs/chrono/auto/"):
         savepoint = store.savepoint(commit)
         if (savepoint.trailer("Chrono-Branch") or branch) != branch:
             continue
