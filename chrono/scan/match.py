@@ -213,11 +213,7 @@ def _remember(command: Command, ground: Ground, history: History) -> None:
             _made(words[2], command, ground, history)
         elif words[:1] == ("clone",):
             words = parse(command.argv, _CLONE).words
-            url = words[1] if len(words) > 1 else None
-            if len(words) > 2:
-                _made(words[2], command, ground, history)
-            elif isinstance(url, str):
-                _made(url.rstrip("/").rsplit("/", 1)[-1].removesuffix(".git"), command, ground, history)
+            _remember_clone(words[1:], command, ground, history)
     elif name in ("mv", "gmv", "move-item", "mi") or (name == "move" and command.windows):
         _remember_move(command, ground, history)
     elif name in ("curl", "wget"):
@@ -227,6 +223,21 @@ def _remember(command: Command, ground: Ground, history: History) -> None:
     for redirect in command.redirects:
         if ">" in redirect.op:
             _made(redirect.target, command, ground, history)
+
+
+def _remember_clone(words: tuple[Word, ...], command: Command, ground: Ground, history: History) -> None:
+    """The new folder, and that what lies in it came from elsewhere."""
+    url = words[0] if words else None
+    folder = words[1] if len(words) > 1 else None
+    if folder is None and isinstance(url, str):
+        folder = url.rstrip("/").rsplit("/", 1)[-1].removesuffix(".git")
+    if folder is None:
+        return
+    _made(folder, command, ground, history)
+    if isinstance(url, str) and host_of(url) is not None:
+        for spot in ground.spots(folder, command.cwd):
+            if spot.target.path is not None:
+                history.fetched[spot.target.path] = (url,)
 
 
 def _made(word: Word, command: Command, ground: Ground, history: History) -> None:
@@ -300,6 +311,7 @@ def _fetched(command: Command, ground: Ground, history: History) -> tuple[str, .
         if word is command.argv[0] and "/" not in word and not (command.windows and "." in word):
             continue
         for spot in ground.spots(word, command.cwd, windows=command.windows):
-            if spot.target.path in history.fetched:
-                return history.fetched[spot.target.path]
+            for path, urls in history.fetched.items():
+                if spot.target.path is not None and is_within(spot.target.path, path):
+                    return urls
     return None

@@ -157,6 +157,9 @@ def _listed(command: Command, found_by: Command | None) -> Command:
         listed = listed_words(command)
         if listed is not None:
             known = tuple(word for word in argv if isinstance(word, str))
+            if not parse(argv).has_any(("-r", "-R", "--recursive")):
+                # Each file below is named, the folder itself is not taken.
+                listed = tuple(f"{w.rstrip('/')}/*" if isinstance(w, str) and "*" not in w else w for w in listed)
             return command._replace(argv=(*known, *listed))
     return command
 
@@ -197,6 +200,15 @@ def _delete_tree(asked: Asked) -> Iterator[Claim]:
 def _gio(asked: Asked) -> Iterator[Claim]:
     """`gio trash FILE`, `gio remove FILE`."""
     return _all(asked.parsed.words[1:] if asked.parsed.words[:1] in (("trash",), ("remove",)) else (), "delete-tree")
+
+
+def _cmake(asked: Asked) -> Iterator[Claim]:
+    """`cmake -E rm -rf DIR`, `cmake -E remove_directory DIR`."""
+    words = asked.parsed.words
+    if asked.parsed.has("-E") and words[:1] in (("rm",), ("remove",), ("remove_directory",)):
+        tree = words[0] == "remove_directory" or asked.parsed.has_any(("-r", "-R"))
+        return _all(words[1:], "delete-tree" if tree else "delete", True)
+    return iter(())
 
 
 def _shred(asked: Asked) -> Iterator[Claim]:
@@ -482,6 +494,7 @@ _READERS: dict[str, Reader] = {
     "del-cli": _delete_tree,
     **dict.fromkeys(("trash", "trash-put", "rmtrash", "gvfs-trash"), _delete_tree),
     "gio": _gio,
+    "cmake": _cmake,
     "shred": _shred,
     "wipe": _delete_tree,
     "mv": _mv,

@@ -130,7 +130,9 @@ class Effects:
             word = word_of(option)
             if word == UNKNOWN:
                 continue
-            self.command(":", redirects=(Redirect(">>" if append else ">", 1, word),))
+            # `:` leaves the file empty; whether an open file gets text later is told at the door (`languages`).
+            argv: tuple[Word, ...] = (":",) if text is None else (":", "") if text == "" else ("write-file",)
+            self.command(*argv, redirects=(Redirect(">>" if append else ">", 1, word),))
             path = self.absolute(word)
             if path is not None and isinstance(text, str):
                 before = self.files.get(path, "") if append or path in self.files else ""

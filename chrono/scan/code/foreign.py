@@ -38,6 +38,23 @@ _RUNS_WHAT_COMES = re.compile(
     r"\w*\s*(?:[,).]|while\b|;|$))|\|&\s*getline|\|\s*getline|`\s*#?[${]"
 )
 _RECEIVES = re.compile(r"\bgets\b|\brecv\b|\breadline\b|getline|<\$?\w*>|\bread\(|\.on\(|receive|fgets|\bread_line\b")
+_FETCHES = re.compile(
+    r"urlopen|urlretrieve|\brequests\.\w|httpx?\.(?:get|post|request)|https?['\")]*\)?\.(?:get|request)|\bfetch\s*\(|"
+    r"URI\.open|open-uri|LWP|file_get_contents\s*\(\s*['\"]http|curl_exec|Net::HTTP|axios|HTTP::Tiny|\bsendall\b"
+)
+_EVALUATES = re.compile(
+    r"\beval\b|(?<![\w.])exec\s*\(|new Function\b|\brunIn\w+Context|instance_eval|(?<![\w.])compile\s*\("
+)
+_ENVIRONMENT = re.compile(
+    r"(?:\b(?:str|dict|repr|dumps|stringify|urlencode|to_json|json_encode|http_build_query|inspect|[Bb]uffer\.from)\s*\(\s*"
+    r"(?:dict\s*\()?\s*(?:os\.environ|process\.env|ENV|\$_ENV|getenv\(\))\s*[),]|ENV\.(?:to_h|inspect|to_a|map|to_json)"
+    r"|(?:data|json|params|body)\s*[=:]\s*(?:dict\s*\()?(?:os\.environ|process\.env)(?![.\[\w]))"
+)
+_SDK_DELETES = re.compile(
+    r"\.(delete_(?:bucket|objects?|table|db_instance|db_cluster|stack|user|function|cluster|topics?|queue|volume|snapshot"
+    r"|namespace|namespaced_\w+|collection_\w+|database|project|repo)|terminate_instances|drop_database|purge_queue"
+    r"|schedule_key_deletion|deleteBucket|deleteObjects|terminateInstances|deleteTable|dropDatabase|deleteTopics)\s*\("
+)
 
 
 def commands_in(code: str) -> list[tuple[str, tuple[str, ...]]]:
@@ -65,6 +82,21 @@ def is_reverse_shell(code: str) -> bool:
     if _SHELL.search(code) is not None and _JOINS.search(code) is not None:
         return True
     return _RECEIVES.search(code) is not None and _RUNS_WHAT_COMES.search(code) is not None
+
+
+def runs_download(code: str) -> bool:
+    """Whether code runs, as code, what it gets over the network."""
+    return len(code) <= MAX_CHARS and _FETCHES.search(code) is not None and _EVALUATES.search(code) is not None
+
+
+def sends_environment(code: str) -> bool:
+    """Whether code sends the whole environment over the network."""
+    return len(code) <= MAX_CHARS and _ENVIRONMENT.search(code) is not None and _FETCHES.search(code) is not None
+
+
+def cloud_deletions(code: str) -> tuple[str, ...]:
+    """Names of calls that delete through a library of a cloud, a cluster or a database."""
+    return tuple(dict.fromkeys(_SDK_DELETES.findall(code))) if len(code) <= MAX_CHARS else ()
 
 
 def _plain(text: str) -> str:

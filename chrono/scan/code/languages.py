@@ -5,9 +5,17 @@ Shell dialects are left to `scan.shell`; which file or option holds the text to 
 
 from __future__ import annotations
 
-from chrono.scan.code.foreign import is_reverse_shell
-from chrono.scan.command import Command, Evaluation, Word
+import re
+
+from chrono.scan.code.foreign import cloud_deletions, is_reverse_shell, runs_download, sends_environment
+from chrono.scan.command import UNKNOWN, Command, Evaluation, Word
 from chrono.scan.world import World
+
+_WRITES = re.compile(
+    r"\.write\b|dump\s*\(|writelines|\bfile\s*=|\.save\w*\s*\(|\.to_\w+\s*\(|[Ww]riter|fwrite|fputs|fput|\.puts\b|"
+    r"print\s*\(?\s*\{?\$\w|printf\s|<<|\bprint\s+[A-Z]\w*\s|\.print\b|copyfileobj|pipe\s*\(|\.end\s*\("
+)
+"""Signs that what is opened for writing also gets text."""
 
 LANGUAGES = ("python", "javascript", "ruby", "perl", "php")
 
@@ -42,8 +50,19 @@ def commands_of(
     else:
         raise ValueError(f"no reader for {language}")
     found = door(source, world=world, name=name, args=args, cwd=cwd, via=via, span=span)
-    if (" -" in name or "stdin" in name) and is_reverse_shell(source):
-        # Connections that the readers do not follow; only the user's own words, since files may well use sockets.
-        shell = Command(("reverse-shell",), (*via, name), span, world.cwd if cwd is None else cwd)
-        found = found._replace(commands=(*found.commands, shell))
-    return found
+    if any(command.argv == (":",) for command in found.commands) and _WRITES.search(source) is not None:
+        kept = (c._replace(argv=("write-file",)) if c.argv == (":",) else c for c in found.commands)
+        found = found._replace(commands=tuple(kept))
+    if " -" not in name and "stdin" not in name:
+        return found
+    # What the readers do not follow; only in the user's own words, since files may well use sockets.
+    more: list[Command] = []
+    where = Command((":",), (*via, name), span, world.cwd if cwd is None else cwd)
+    if is_reverse_shell(source):
+        more.append(where._replace(argv=("reverse-shell",)))
+    if runs_download(source):
+        more.append(where._replace(argv=("run-code", language, UNKNOWN), upstream=(("curl", UNKNOWN),)))
+    if sends_environment(source):
+        more.append(where._replace(argv=("curl", UNKNOWN), upstream=(("env",),)))
+    more += [where._replace(argv=("sdk-call", call)) for call in cloud_deletions(source)]
+    return found._replace(commands=(*found.commands, *more))

@@ -217,6 +217,9 @@ _AWK_COMMAND = re.compile(
 )
 
 
+_AWK_CONSTANT = re.compile(r"\b([A-Za-z_]\w*)\s*=\s*\"((?:[^\"\\]|\\.)*)\"")
+
+
 def _awk(argv: Argv, state: State) -> list[Inner]:
     """Constant texts in `system("…")`, `"…" | getline` and `print | "…"`; a socket that commands come from."""
     out: list[Inner] = []
@@ -224,6 +227,8 @@ def _awk(argv: Argv, state: State) -> list[Inner]:
     program = rest[0] if rest else ""
     if len(program) > 20_000:
         return []
+    for name, value in _AWK_CONSTANT.findall(program):
+        program = re.sub(rf"\b(system\s*\(\s*){name}(\s*\))", lambda m: f'{m[1]}"{value}"{m[2]}', program)  # noqa: B023
     if "/inet" in program and "getline" in program:
         out.append(Inner(argv=("reverse-shell",), label="awk"))
     for match in _AWK_COMMAND.finditer(program):
@@ -413,6 +418,13 @@ def _remote_command(argv: Argv, state: State) -> list[Inner]:
     return out
 
 
+def _npm(argv: Argv, state: State) -> list[Inner]:
+    """`npm exec -c "text"`."""
+    if argv[1:2] not in (("exec",), ("x",)):
+        return []
+    return [Inner(text=text, label="npm exec") for _, text in _values(argv, ("-c", "--call"))]
+
+
 def _cargo(argv: Argv, state: State) -> list[Inner]:
     if argv[1:2] != ("watch",):
         return []
@@ -466,4 +478,5 @@ _OWN: dict[str, Callable[[Argv, State], list[Inner]]] = {
     "flyctl": _remote_command,
     "heroku": _remote_command,
     "cargo": _cargo,
+    "npm": _npm,
 }
