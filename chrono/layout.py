@@ -145,6 +145,10 @@ class HomeLayout(NamedTuple):
     def trusted_policy(self, sha256: str) -> str:
         return os.path.join(self.trust, f"policy-{sha256}")
 
+    def remotes(self, log_id: str) -> str:
+        """The remotes of the project that has this log: outside of it, so that nothing there can redirect them."""
+        return os.path.join(self.root, "remotes", log_id)
+
     @property
     def cache(self) -> str:
         return os.path.join(self.root, "cache")

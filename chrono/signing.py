@@ -9,7 +9,7 @@ import base64
 import binascii
 import hashlib
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from chrono.errors import KeyRefused
 
@@ -88,24 +88,35 @@ def public_key_of_text(text: str) -> PublicKey:
     return public_key(raw)
 
 
+class Remote(Protocol):
+    """A private key that somebody else holds, such as an ssh-agent."""
+
+    def sign(self, data: bytes) -> bytes:
+        """64 bytes over `data`. Raises KeyRefused where the holder does not sign."""
+        ...
+
+
 class Signer:
     """A private Ed25519 key that signs. It never shows itself: `repr` names the key id only."""
 
     __slots__ = ("_key", "kid", "public")
 
-    def __init__(self, key: Ed25519PrivateKey) -> None:
+    def __init__(self, key: Ed25519PrivateKey | Remote, public: PublicKey) -> None:
         self._key = key
-        self.public = public_key(key.public_key().public_bytes_raw())
-        self.kid = self.public.kid
+        self.public = public
+        self.kid = public.kid
 
     def sign(self, data: bytes) -> bytes:
         """64 bytes over `data` (RFC 8032, pure Ed25519)."""
         return self._key.sign(data)
 
     def pem(self, passphrase: bytes | None = None) -> bytes:
-        """PKCS#8 PEM, for the key file only."""
+        """PKCS#8 PEM, for the key file only. Raises KeyRefused where somebody else holds the key."""
         from cryptography.hazmat.primitives import serialization
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+        if not isinstance(self._key, Ed25519PrivateKey):
+            raise KeyRefused(f"key {self.kid} is held by an agent and cannot be written to a file")
         locked: serialization.KeySerializationEncryption = serialization.NoEncryption()
         if passphrase:
             locked = serialization.BestAvailableEncryption(passphrase)
@@ -122,7 +133,7 @@ def generate() -> Signer:
     """A new key from the system's own random source."""
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-    return Signer(Ed25519PrivateKey.generate())
+    return _signer(Ed25519PrivateKey.generate())
 
 
 def signer_of_seed(seed: bytes) -> Signer:
@@ -131,7 +142,11 @@ def signer_of_seed(seed: bytes) -> Signer:
 
     if len(seed) != 32:
         raise KeyRefused(f"an Ed25519 seed has 32 bytes, not {len(seed)}")
-    return Signer(Ed25519PrivateKey.from_private_bytes(seed))
+    return _signer(Ed25519PrivateKey.from_private_bytes(seed))
+
+
+def _signer(key: Ed25519PrivateKey) -> Signer:
+    return Signer(key, public_key(key.public_key().public_bytes_raw()))
 
 
 # A plain Ed25519 key (RFC 8410 section 7) is these bytes and the seed. A hook reads its key this way, because the
@@ -167,7 +182,7 @@ def signer_of_pem(data: bytes, passphrase: bytes | None = None) -> Signer:
         raise KeyRefused("the key cannot be read: wrong passphrase or damaged PEM") from None
     if not isinstance(key, Ed25519PrivateKey):
         raise KeyRefused("the key is not an Ed25519 key")
-    return Signer(key)
+    return _signer(key)
 
 
 def _plain_seed(lines: list[bytes]) -> bytes | None:

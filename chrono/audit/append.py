@@ -8,19 +8,21 @@ from __future__ import annotations
 
 import errno
 import os
+from binascii import b2a_base64
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
+from itertools import islice
 from typing import NamedTuple
 
 from chrono.audit import checkpoint, head
 from chrono.audit.compare import Mismatch
 from chrono.audit.keys import KeySettings, find_signer
 from chrono.audit.merkle import leaf_hash
-from chrono.audit.pin import Pin, read_pin, write_pin
-from chrono.audit.place import LogPlace, open_plain, whereabouts
-from chrono.audit.record import NO_PREV, Act, Actor, Entry, encode
-from chrono.audit.tail import Expected, Tail, find_tail
+from chrono.audit.pin import Pin, Turn, read_pin, write_pin
+from chrono.audit.place import LogPlace, lines, open_plain, whereabouts
+from chrono.audit.record import NO_PREV, ROTATE_PREFIX, Act, Actor, Entry, encode, read
+from chrono.audit.tail import Expected, Tail, find_tail, hands_over
 from chrono.audit.witness import Alarm, Mark, Witness
 from chrono.canonical import Json
 from chrono.clock import Clock, rfc3339
@@ -73,6 +75,7 @@ class AuditLog:
         self._seen = (0, 0)  # size and mtime of the log when `_tail` was its end
         self._tail: Tail | None = None
         self._signer: Signer | None = None
+        self._next_signer: Signer | None = None  # who signs the checkpoint of a rotation: the log ends under that key
         self._pin: Pin | None = None
         self._pin_stamp: tuple[int, ...] | None = None
         self._placed = False  # whether the open file lies where the pin says
@@ -168,11 +171,13 @@ class AuditLog:
         mark, tail = state.mark, self._tail
         if tail is None or self._stamp() != self._seen or mark is None or (mark.size, mark.leaf) != _size_leaf(tail):
             assert self._pin is not None
-            expected = Expected(self.log_id, self._pin.key, self._pin.signed_from)
+            expected = Expected(self.log_id, self._pin.active, self._pin.signed_from, self._pin.turn)
             found = find_tail(self._fd, self._head_fd, tail, state, expected, boot_id())
             self._tail, self._notes = found.tail, (*self._notes, *found.notes)
             if found.mismatch is not None:
                 self._tell(writing, found.mismatch)
+        if self._pin is not None and self._pin.turn is not None:
+            self._finish_turn(self._pin, self._pin.turn)
         self._begin_signing(writing)
         if state.dropped:
             writing.append(Entry("audit.dropped", _CHRONO, Act(more=(("count", state.dropped),))))
@@ -221,15 +226,18 @@ class AuditLog:
                 f"the audit log {self.place.log} is not this home's own: no key is pinned for it",
                 "run chrono init --adopt if you trust where it came from",
             )
-        if self._signer is None:
-            self._signer = find_signer(self.home, self._keys, create=pin.key is None)
-        if pin.key is not None and self._signer is None:
+        wanted = pin.active
+        if self._signer is None or (wanted is not None and self._signer.public != wanted):
+            self._signer = find_signer(self.home, self._keys, create=wanted is None, wanted=wanted)
+        if pin.turn is not None:
+            return pin  # `_finish_turn` says which key it is
+        if wanted is not None and self._signer is None:
             raise KeyRefused(
                 "the audit log is signed; writing unsigned records into it is refused", "unset CHRONO_AUDIT_UNSIGNED"
             )
-        if pin.key is not None and self._signer is not None and self._signer.public != pin.key:
+        if wanted is not None and self._signer is not None and self._signer.public != wanted:
             raise KeyRefused(
-                f"key {self._signer.public.kid} is not the one this log is pinned to ({pin.key.kid})",
+                f"key {self._signer.kid} is not the one this log is pinned to ({wanted.kid})",
                 "give the right key, or look at chrono audit --keys",
             )
         return pin
@@ -262,6 +270,39 @@ class AuditLog:
             writing.append(Entry("key.add", _CHRONO, Act(more=(("key", key),))))
             write_pub(self.place, self._signer)
 
+    def _finish_turn(self, pin: Pin, turn: Turn) -> None:
+        """A rotation that a crash cut short: the log says whether the new key took over."""
+        assert self._tail is not None
+        done = False
+        if self._tail.tree.size > turn.n:
+            line = next(islice(lines(self._fd), turn.n, None))
+            done = line.data is not None and hands_over(read(line.data), turn.key)
+        write_pin(self.home, pin._replace(rotated=turn.key if done else pin.rotated, turn=None))
+        self._pin, self._signer = None, None
+        self._trust()
+
+    def rotate(self, writing: Writing, by: Actor, new: Signer, reason: str | None) -> Receipt:
+        """Hands over to `new`, which proves that it exists; the pin follows. For `audit.rotation` only."""
+        tail, pin, old = self._tail, self._pin, self._signer
+        assert tail is not None and pin is not None and old is not None
+        n = tail.tree.size
+        text = f"{ROTATE_PREFIX}{self.log_id}\n{n}\n{tail.leaf}\n{old.kid}\n{new.public.text}\n"
+        proof = b2a_base64(new.sign(text.encode("ascii")), newline=False).decode("ascii")
+        # The pin first says that a turn was begun, so that a crash on either side of the record is told apart.
+        write_pin(self.home, pin._replace(turn=Turn(n, new.public)))
+        key: Json = {"pop": proof, "pub": new.public.text}
+        self._next_signer = new
+        try:
+            receipt = writing.append(Entry("key.rotate", by, Act(message=reason, more=(("key", key),))))
+        finally:
+            self._next_signer = None
+        self._at_step("rotated")
+        self._pin = pin._replace(rotated=new.public, turn=None)
+        write_pin(self.home, self._pin)
+        self._pin_stamp, self._signer = None, new
+        write_pub(self.place, new)
+        return receipt
+
     def _now(self) -> str:
         return rfc3339(self._clock.now_ns())
 
@@ -278,7 +319,7 @@ class AuditLog:
         tree.add(leaf)
         root = tree.root()
         after = Tail(tree, leaf.hex(), tail.offset + len(line) + 1)
-        note = checkpoint.sign(checkpoint.Checkpoint(self.log_id, n + 1, root), self._signer)
+        note = checkpoint.sign(checkpoint.Checkpoint(self.log_id, n + 1, root), self._next_signer or self._signer)
         self._tail = None  # in doubt until all is written
         try:
             self._write_line(line + b"\n")

@@ -15,16 +15,22 @@ from chrono.audit.merkle import CompactRange
 from chrono.audit.part import FAST, FULL, Anchored, Asked, Regular, absorbed
 from chrono.audit.pin import Pin
 from chrono.audit.place import Line, lines
-from chrono.audit.record import MAX_LINE_BYTES, NO_PREV, Record, read, signature_holds
+from chrono.audit.record import MAX_LINE_BYTES, NO_PREV, ROTATE_PREFIX, Record, read, signature_holds
 from chrono.audit.report import Notebook
 from chrono.audit.spread import Asking, Crew
 from chrono.canonical import Json, NotCanonical
 from chrono.errors import KeyRefused
 from chrono.signing import PublicKey, public_key_of_text
 
-_ROTATE = "chrono-key-rotate/v2\n"
 _SIGNATURE_END = 88 + len('"}')
-_READ_WHOLE = (b'"ev":"key.', b'"ev":"prune"', b'"ev":"witness.reset"', b'"ev":"session.', b'"ev":"genesis"')
+_READ_WHOLE = (
+    b'"ev":"key.',
+    b'"ev":"prune"',
+    b'"ev":"witness.reset"',
+    b'"ev":"session.',
+    b'"ev":"genesis"',
+    b'"ev":"remote.fetch"',
+)
 _TORN_LOOKS = 5
 QUICK_BYTES = 1 << 18
 """Where a log is smaller, reading line by line costs nothing worth a second way."""
@@ -62,6 +68,7 @@ class Chain:
         self.open_sessions: set[str] = set()
         self._last_at = ""
         self._last: bytes | None = None
+        self._signs: PublicKey | None = None  # the key that the last record is due to be signed by
         self._revoked: set[str] = set()
         self._signed_since: list[tuple[int, str]] = []
         self._depth = FAST
@@ -84,7 +91,9 @@ class Chain:
         self._end()
 
     def _take(self, line: Line, wanted: frozenset[int]) -> None:
+        before = self.key
         self._line(line)
+        self._signs = before or self.key
         self.tree.add(line.leaf)
         self.leaf = line.leaf.hex()
         self.count += 1
@@ -127,7 +136,7 @@ class Chain:
             else:
                 self.leaf = noted.prev
                 self._record(read(noted.line), noted.n)
-        self.tree = absorbed(self.tree, regular.subtrees)
+        self.tree, self._signs = absorbed(self.tree, regular.subtrees), asked.key
         self.count, self.leaf, self._last = asked.first + regular.records, regular.leaf, regular.last_line
         self._last_at = max(self._last_at, regular.last_at)
         return True
@@ -144,8 +153,14 @@ class Chain:
             due = pin.signed_from if pin is not None else 0
             if (self.key is not None or self._trust.trusted) and n >= due:
                 self._notes.fail("downgrade", due, f"record {due} and what follows is unsigned in a signed log")
-        elif self._last is not None and self.key is not None and not signature_holds(self._last, self.key):
+        elif self._last is not None and self._signs is not None and not signature_holds(self._last, self._signs):
             self._notes.fail("signature", n, f"the signature of record {n} does not hold")
+        active = pin.active if pin is not None else None
+        if pin is not None and pin.turn is not None and pin.turn.key == self.key:
+            active = self.key  # a crash between the rotation's record and the pin; the next append writes it
+        if self.signed and active is not None and self.key is not None and active != self.key:
+            text = f"the log ends under key {self.key.kid}, but this home knows {active.kid} as its active key"
+            self._notes.fail("not-pinned", n, text)
 
     def _line(self, line: Line) -> None:
         n, data = self.count, line.data
@@ -269,7 +284,7 @@ class Chain:
             return
         member = record.act.get("key")
         pop = member.get("pop") if isinstance(member, dict) else None
-        text = f"{_ROTATE}{record.log}\n{n}\n{record.prev}\n{self.key.kid}\n{key.text}\n"
+        text = f"{ROTATE_PREFIX}{record.log}\n{n}\n{record.prev}\n{self.key.kid}\n{key.text}\n"
         try:
             proof = base64.b64decode(pop if isinstance(pop, str) else "", validate=True)
         except (binascii.Error, ValueError):
@@ -302,6 +317,9 @@ class Chain:
         elif record.ev == "witness.reset":
             self.excused.update(_texts(record.act.get("commits")))
             self.resets += record.act.get("part") is not True
+        elif record.ev == "remote.fetch":
+            # Logs of other machines, verified when they came: their savepoints need no record here.
+            self.earlier_logs.update(_texts(record.act.get("logs")))
         elif record.ev in ("session.start", "session.end"):
             session = record.by.get("session")
             if isinstance(session, str):

@@ -13,7 +13,7 @@ from collections.abc import Mapping, MutableMapping
 from typing import NamedTuple
 
 from chrono.errors import KeyRefused, UsageError
-from chrono.files import atomic_write, fsync_dir
+from chrono.files import atomic_write
 from chrono.layout import HomeLayout
 from chrono.signing import PublicKey, Signer, generate, public_key_of_text, signer_of_pem, signer_of_seed
 
@@ -22,13 +22,18 @@ _KEY_HINT = "CHRONO_AUDIT_KEY is PKCS#8 PEM or base64 of a 32-byte seed (Ed25519
 
 
 class KeySettings(NamedTuple):
-    """What the environment says about signing. `key` and `key_file` at most one; never shown."""
+    """What the environment says about signing; keys and passphrase are never shown.
+
+    `agent`: the socket of an ssh-agent, which holds the key where `key_file` is an OpenSSH public key.
+    """
 
     key: str | None = None
     key_file: str | None = None
     require: bool = False
     unsigned: bool = False
     trusted: tuple[PublicKey, ...] = ()
+    passphrase: str | None = None
+    agent: str | None = None
 
     def __repr__(self) -> str:
         given = "…" if self.key else None
@@ -36,7 +41,10 @@ class KeySettings(NamedTuple):
 
 
 def settings(environ: Mapping[str, str]) -> KeySettings:
-    """Reads CHRONO_AUDIT_KEY, _KEY_FILE, _REQUIRE_KEY, _UNSIGNED, _TRUSTED_KEYS. Raises UsageError, KeyRefused."""
+    """Reads CHRONO_AUDIT_KEY, _KEY_FILE, _PASSPHRASE, _REQUIRE_KEY, _UNSIGNED, _TRUSTED_KEYS and SSH_AUTH_SOCK.
+
+    Raises UsageError, KeyRefused.
+    """
     require, unsigned = (_flag(environ, f"CHRONO_AUDIT_{name}") for name in ("REQUIRE_KEY", "UNSIGNED"))
     if require and unsigned:
         raise UsageError(
@@ -51,14 +59,17 @@ def settings(environ: Mapping[str, str]) -> KeySettings:
         require,
         unsigned,
         trusted,
+        environ.get("CHRONO_AUDIT_PASSPHRASE") or None,
+        environ.get("SSH_AUTH_SOCK") or None,
     )
 
 
 def take_settings(environ: MutableMapping[str, str] | None = None) -> KeySettings:
-    """As `settings`, and removes the key itself from the environment, so that no child inherits it."""
+    """As `settings`, and removes key and passphrase from the environment, so that no child inherits them."""
     environ = os.environ if environ is None else environ
     found = settings(environ)
-    environ.pop("CHRONO_AUDIT_KEY", None)
+    for name in ("CHRONO_AUDIT_KEY", "CHRONO_AUDIT_PASSPHRASE"):
+        environ.pop(name, None)
     return found
 
 
@@ -71,31 +82,43 @@ def _flag(environ: Mapping[str, str], name: str) -> bool:
     raise UsageError(f"{name}={text} is neither 0 nor 1")
 
 
-def find_signer(home: HomeLayout, keys: KeySettings, *, create: bool = False) -> Signer | None:
+def find_signer(
+    home: HomeLayout, keys: KeySettings, *, create: bool = False, wanted: PublicKey | None = None
+) -> Signer | None:
     """The signing key; None only where signing is switched off.
 
-    Order: CHRONO_AUDIT_KEY, CHRONO_AUDIT_KEY_FILE, `CHRONO_HOME/keys/audit.pem` (made where `create` and missing).
-    A given key that is not valid is an error, never a silent fall back. Raises KeyRefused.
+    Order: CHRONO_AUDIT_KEY, CHRONO_AUDIT_KEY_FILE, `CHRONO_HOME/keys/audit.pem` (made where `create` and missing, but
+    not under CHRONO_AUDIT_REQUIRE_KEY). `wanted`: the key a log is pinned to; where the home's own key has been rotated
+    since, the kept one is taken. A given key that is not valid is an error, never a silent fall back.
+    Raises KeyRefused.
     """
     if keys.unsigned:
         return None
     if keys.key is not None:
-        return signer_of_text(keys.key)
+        return signer_of_text(keys.key, keys.passphrase)
     if keys.key_file is not None:
-        return read_key_file(keys.key_file)
+        return read_key_file(keys.key_file, keys)
+    kept = home.audit_key_of(wanted.kid) if wanted is not None else ""
     if os.path.lexists(home.audit_key):
-        return read_key_file(home.audit_key)
-    if not create:
+        found = read_key_file(home.audit_key, keys)
+        if wanted is None or found.public == wanted or not os.path.lexists(kept):
+            return found
+    if kept and os.path.lexists(kept):
+        return read_key_file(kept, keys)
+    if not create or keys.require:
         raise KeyRefused(
-            f"there is no signing key at {home.audit_key}", "run chrono init, or give the key in CHRONO_AUDIT_KEY_FILE"
+            f"there is no signing key at {home.audit_key}",
+            "give the key in CHRONO_AUDIT_KEY_FILE, or unset CHRONO_AUDIT_REQUIRE_KEY and run chrono init"
+            if keys.require
+            else "run chrono init, or give the key in CHRONO_AUDIT_KEY_FILE",
         )
-    return _create_key(home)
+    return _create_key(home, keys)
 
 
-def signer_of_text(text: str) -> Signer:
+def signer_of_text(text: str, passphrase: str | None = None) -> Signer:
     """The key of CHRONO_AUDIT_KEY. Raises KeyRefused; the message never holds the key."""
     if text.lstrip().startswith("-----BEGIN "):
-        return signer_of_pem(text.encode("utf-8", "surrogateescape"))
+        return _signer_of_pem(text.encode("utf-8", "surrogateescape"), passphrase)
     try:
         seed = base64.b64decode(text.strip(), validate=True)
     except (binascii.Error, ValueError):
@@ -105,8 +128,17 @@ def signer_of_text(text: str) -> Signer:
     return signer_of_seed(seed)
 
 
-def read_key_file(path: str) -> Signer:
-    """The key in `path`: a plain file of this user that nobody else can read. Raises KeyRefused with the reason."""
+def _signer_of_pem(data: bytes, passphrase: str | None) -> Signer:
+    if passphrase is None or not data.lstrip().startswith(b"-----BEGIN ENCRYPTED"):
+        return signer_of_pem(data)
+    return signer_of_pem(data, passphrase.encode("utf-8", "surrogateescape"))
+
+
+def read_key_file(path: str, keys: KeySettings | None = None) -> Signer:
+    """The key in `path`: a plain file of this user that nobody else can read. Raises KeyRefused with the reason.
+
+    An OpenSSH public key (`ssh-ed25519 …`) stands for the private one that the ssh-agent holds; others may read it.
+    """
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError as error:
@@ -118,19 +150,41 @@ def read_key_file(path: str) -> Signer:
             raise KeyRefused(f"the key file {path} is not a plain file")
         if hasattr(os, "getuid") and info.st_uid != os.getuid():
             raise KeyRefused(f"the key file {path} belongs to uid {info.st_uid}", "a key belongs to who signs with it")
-        if os.name == "posix" and info.st_mode & 0o077:
-            raise KeyRefused(f"others can read the key file {path}", f"run chmod 600 {path}, then rotate the key")
         data = os.read(fd, _MAX_KEY_BYTES + 1)
     finally:
         os.close(fd)
     if len(data) > _MAX_KEY_BYTES:
         raise KeyRefused(f"the key file {path} is too long for a key")
-    return signer_of_pem(data)
+    if data.startswith(b"ssh-"):
+        from chrono.audit.sshagent import agent_signer
+
+        return agent_signer(data, keys.agent if keys is not None else None)
+    if os.name == "posix" and info.st_mode & 0o077:
+        raise KeyRefused(f"others can read the key file {path}", f"run chmod 600 {path}, then rotate the key")
+    try:
+        return _signer_of_pem(data, keys.passphrase if keys is not None else None)
+    except KeyRefused as error:
+        if "passphrase" in error.message and not error.hint:
+            raise KeyRefused(f"{path}: {error.message}", _LOCKED_HINT) from None
+        raise
 
 
-def _create_key(home: HomeLayout) -> Signer:
-    signer = generate()
+_LOCKED_HINT = "give the passphrase in CHRONO_AUDIT_PASSPHRASE, or let an ssh-agent hold the key"
+
+
+def store_key(home: HomeLayout, signer: Signer, keys: KeySettings, *, kept: bool) -> str:
+    """Writes a key to the key store, locked with the passphrase where one is set; the path.
+
+    `kept`: beside the home's own key, under its key id. Raises KeyRefused where an agent holds the key, OSError.
+    """
+    path = home.audit_key_of(signer.kid) if kept else home.audit_key
+    secret = keys.passphrase.encode("utf-8", "surrogateescape") if keys.passphrase else None
     os.makedirs(home.keys, mode=0o700, exist_ok=True)
-    atomic_write(home.audit_key, signer.pem(), mode=0o600)
-    fsync_dir(home.keys)
+    atomic_write(path, signer.pem(secret), mode=0o600)
+    return path
+
+
+def _create_key(home: HomeLayout, keys: KeySettings) -> Signer:
+    signer = generate()
+    store_key(home, signer, keys, kept=False)
     return signer

@@ -15,10 +15,18 @@ from chrono.layout import HomeLayout
 from chrono.signing import PublicKey, public_key_of_text
 
 
+class Turn(NamedTuple):
+    """A rotation that was begun: record `n` hands over to `key`. Whether it got there, the log says."""
+
+    n: int
+    key: PublicKey
+
+
 class Pin(NamedTuple):
     """`key` None: the log is unsigned so far. `path` and `inode` of the folder that holds the log.
 
-    `signed_from`: the number of the first signed record; what comes before it was written in unsigned mode.
+    `signed_from`: the number of the first signed record; what comes before it was written in unsigned mode. `key`
+    signed that one; `rotated` is the key that signs now, where it is another.
     """
 
     log: str
@@ -26,6 +34,13 @@ class Pin(NamedTuple):
     path: str
     inode: int
     signed_from: int = 0
+    rotated: PublicKey | None = None
+    turn: Turn | None = None
+
+    @property
+    def active(self) -> PublicKey | None:
+        """The key that signs the next record."""
+        return self.rotated or self.key
 
 
 def read_pin(home: HomeLayout, log: str) -> Pin | None:
@@ -54,7 +69,16 @@ def read_pin(home: HomeLayout, log: str) -> Pin | None:
         raise _damaged(path, "members are missing")
     if not isinstance(inode, int) or not isinstance(first, int):
         raise _damaged(path, "members are missing")
-    return Pin(log, public_key_of_text(pub) if pub is not None else None, _path_of(folder), inode, first)
+    pin = Pin(log, public_key_of_text(pub) if pub is not None else None, _path_of(folder), inode, first)
+    rotated, turn = value.get("active"), value.get("turn")
+    if isinstance(rotated, str):
+        pin = pin._replace(rotated=public_key_of_text(rotated))
+    if isinstance(turn, dict):
+        n, then = turn.get("n"), turn.get("pub")
+        if not isinstance(n, int) or not isinstance(then, str):
+            raise _damaged(path, "members are missing")
+        pin = pin._replace(turn=Turn(n, public_key_of_text(then)))
+    return pin
 
 
 def write_pin(home: HomeLayout, pin: Pin) -> None:
@@ -66,6 +90,10 @@ def write_pin(home: HomeLayout, pin: Pin) -> None:
         "path": _text_of(pin.path),
         "pub": pin.key.text if pin.key is not None else None,
     }
+    if pin.rotated is not None:
+        value["active"] = pin.rotated.text
+    if pin.turn is not None:
+        value["turn"] = {"n": pin.turn.n, "pub": pin.turn.key.text}
     atomic_write(home.pin(pin.log), canonical_bytes(value) + b"\n")
 
 

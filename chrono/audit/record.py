@@ -17,6 +17,7 @@ FORMAT = 2
 MAX_LINE_BYTES = 64 * 1024
 NO_PREV = "0" * 64
 SIGNED_PREFIX = b"chrono-audit-record/v2\n"
+ROTATE_PREFIX = "chrono-key-rotate/v2\n"
 MAX_TEXT = 8 * 1024
 """Longest free text of one member, in characters; a longer `cmd` keeps its beginning, its length and its digest."""
 MAX_NAME = 400

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from bisect import bisect_right
 from collections import deque
@@ -113,6 +112,8 @@ class Crew:
 
 class _Helper:
     def __init__(self, fd: int) -> None:
+        import subprocess
+
         paths = [path for path in sys.path if path]
         self._process = subprocess.Popen(
             [sys.executable, "-I", "-S", "-c", _START, json.dumps(paths), str(fd)],

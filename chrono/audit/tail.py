@@ -12,8 +12,9 @@ from typing import NamedTuple
 from chrono.audit import checkpoint, head
 from chrono.audit.compare import Mismatch, compare
 from chrono.audit.merkle import CompactRange, leaf_hash
+from chrono.audit.pin import Turn
 from chrono.audit.place import Line, lines
-from chrono.audit.record import MAX_LINE_BYTES, NO_PREV, read, signature_holds
+from chrono.audit.record import MAX_LINE_BYTES, NO_PREV, Record, read, signature_holds
 from chrono.audit.witness import State
 from chrono.canonical import Json, NotCanonical
 from chrono.signing import PublicKey
@@ -42,6 +43,7 @@ class Expected(NamedTuple):
     log: str
     key: PublicKey | None
     signed_from: int
+    turn: Turn | None = None
 
 
 def find_tail(fd: int, head_fd: int, known: Tail | None, state: State, expected: Expected, boot_id: str) -> Found:
@@ -58,13 +60,13 @@ def find_tail(fd: int, head_fd: int, known: Tail | None, state: State, expected:
     tree, leaf, offset = start.tree.copy(), start.leaf, start.offset
     leaf_at_mark = leaf if tree.size == seen else None
     notes: list[tuple[str, Json]] = []
-    stranger = None
+    stranger: Mismatch | None = None
     for line in lines(fd, offset):
         if not line.whole:
             notes.append(("recovered", _cut(fd, line.offset)))
             break
         if state.mark is not None and tree.size >= seen and stranger is None:
-            stranger = _stranger(line, tree.size, leaf, expected)
+            stranger, expected = _stranger(line, tree.size, leaf, expected)
         tree.add(line.leaf)
         leaf, offset = line.leaf.hex(), line.offset + line.length + 1
         if tree.size == seen:
@@ -77,12 +79,13 @@ def find_tail(fd: int, head_fd: int, known: Tail | None, state: State, expected:
     return Found(Tail(tree, leaf, offset), compared.mismatch or stranger, tuple(notes))
 
 
-def _stranger(line: Line, n: int, prev: str, expected: Expected) -> Mismatch | None:
-    """Why a line behind the witness's mark is not this log's own."""
+def _stranger(line: Line, n: int, prev: str, expected: Expected) -> tuple[Mismatch | None, Expected]:
+    """Why a line behind the witness's mark is not this log's own, and what is expected of the one after it."""
     try:
         record = read(line.data if line.data is not None else b"")
     except NotCanonical as error:
-        return Mismatch("not-adopted", f"record {n}, which the witness has not seen, is no record: {error}")
+        text = f"record {n}, which the witness has not seen, is no record: {error}"
+        return Mismatch("not-adopted", text), expected
     signed = expected.key is not None and n >= expected.signed_from
     if (record.n, record.log, record.prev) != (n, expected.log, prev or NO_PREV):
         why = "does not continue this log"
@@ -91,8 +94,17 @@ def _stranger(line: Line, n: int, prev: str, expected: Expected) -> Mismatch | N
     elif signed and expected.key is not None and not signature_holds(record.line, expected.key):
         why = "has a signature that does not hold"
     else:
-        return None
-    return Mismatch("not-adopted", f"record {n}, which the witness has not seen, {why}")
+        turn = expected.turn
+        if turn is not None and turn.n == n and hands_over(record, turn.key):
+            expected = expected._replace(key=turn.key)
+        return None, expected
+    return Mismatch("not-adopted", f"record {n}, which the witness has not seen, {why}"), expected
+
+
+def hands_over(record: Record, key: PublicKey) -> bool:
+    """Whether a record is the rotation to `key`."""
+    member = record.act.get("key")
+    return record.ev == "key.rotate" and isinstance(member, dict) and member.get("pub") == key.text
 
 
 def _of_head(fd: int, head_fd: int, size_bytes: int, expected: Expected) -> Tail | None:

@@ -656,17 +656,40 @@ def rotated(ground: Ground, by: Signer, to: Signer, *, pop: bytes | None, pub: s
     ground.write_lines(lines)
 
 
+def knows(ground: Ground, active: Signer) -> None:
+    """This home has been told of the rotation."""
+    pin = read_pin(ground.home, ground.log.log_id)
+    assert pin is not None
+    write_pin(ground.home, pin._replace(rotated=active.public))
+
+
 def test_a_good_rotation_hands_over(log: Ground) -> None:
     new = generate()
     rotated(log, signer(log), new, pop=None)
+    knows(log, new)
     lines = log.lines()
     lines.append(sealed(log, command("under the new key"), 9, lines[-1], new))
     log.write_lines(lines)
     assert judged(log).findings == ()
 
 
-def test_the_old_key_is_not_active_after_a_rotation(log: Ground) -> None:
+def test_a_rotation_that_this_home_did_not_make_is_not_its_own(log: Ground) -> None:
+    """A thief of the key hands over to his own; the pin does not follow."""
     rotated(log, signer(log), generate(), pop=None)
+    report = judged(log)
+    assert codes(report) == {"not-pinned"}
+    assert found(report, "not-pinned") == 8
+
+
+def test_a_rotation_that_was_cut_off_from_the_log_is_missed(log: Ground) -> None:
+    knows(log, generate())
+    assert "not-pinned" in codes(judged(log))
+
+
+def test_the_old_key_is_not_active_after_a_rotation(log: Ground) -> None:
+    new = generate()
+    rotated(log, signer(log), new, pop=None)
+    knows(log, new)
     lines = log.lines()
     log.write_lines([*lines, sealed(log, command("by the old key"), 9, lines[-1], signer(log))])
     report = judged(log)
@@ -697,6 +720,7 @@ def test_a_rotation_to_a_weak_key_is_refused(log: Ground, pub: str) -> None:
 def test_records_of_a_revoked_key_are_named(log: Ground) -> None:
     old, new = signer(log), generate()
     rotated(log, old, new, pop=None)
+    knows(log, new)
     lines = log.lines()
     members = (("kid", old.public.kid), ("trusted_until", 9))
     revoke = sealed(log, Entry("key.revoke", BOB, Act(more=members)), 9, lines[-1], new)

@@ -164,3 +164,25 @@ def test_a_pin_of_a_weak_key_is_refused(home: HomeLayout) -> None:
     Path(home.pin(log)).write_text(f'{{"from":0,"ino":1,"log":"{log}","path":"/x","pub":"{weak}"}}\n')
     with pytest.raises(KeyRefused, match="small order"):
         read_pin(home, log)
+
+
+def test_a_passphrase_locks_the_key_file(home: HomeLayout, tmp_path: Path) -> None:
+    locked = settings({"CHRONO_AUDIT_PASSPHRASE": "höhle"})
+    made = find_signer(home, locked, create=True)
+    assert made is not None
+    assert b"ENCRYPTED" in Path(home.audit_key).read_bytes()
+    found = find_signer(home, locked)
+    assert found is not None
+    assert found.public == made.public
+    for given, why in (({}, "needs a passphrase"), ({"CHRONO_AUDIT_PASSPHRASE": "x"}, "wrong passphrase")):
+        with pytest.raises(KeyRefused, match=why) as caught:
+            find_signer(home, settings(given))
+        assert "CHRONO_AUDIT_PASSPHRASE" in (caught.value.hint or "")
+    open_key = key_file(tmp_path / "open", signer_of_seed(SEED).pem())
+    assert read_key_file(open_key, locked).public == signer_of_seed(SEED).public
+
+
+def test_a_passphrase_is_taken_out_of_the_environment_and_not_shown() -> None:
+    environ = {"CHRONO_AUDIT_PASSPHRASE": "hunter2"}
+    assert "hunter2" not in repr(take_settings(environ))
+    assert environ == {}
