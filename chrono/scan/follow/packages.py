@@ -426,6 +426,8 @@ def _npm_scripts(scene: Scene, package: Package, words: tuple[Word, ...]) -> Ans
             return []
         answers = _hooked(scene, package, _LIFECYCLES[lifecycle], ())
         return answers + (_run_script(scene, package, "test", ()) if verb in ("install-test", "it") else [])
+    if scene.program == "bun" and verb == "test":
+        return []  # bun's own runner, whatever the script of that name says
     if scene.program in ("yarn", "yarnpkg", "pnpm", "bun") and verb not in _YARN_OWN:
         return _run_script(scene, package, verb, words[1:])
     return []

@@ -43,6 +43,8 @@ def from_interpreter(scene: Scene) -> Answers:
         if own:
             return own
     language = language_of_program(scene.program)
+    if language is not None and _only_checks(scene.args, language):
+        return []
     if language in ("sh", "bash", "zsh"):
         return _from_shell(scene, language)
     reader = {
@@ -55,6 +57,23 @@ def from_interpreter(scene: Scene) -> Answers:
         "cmd": _from_cmd,
     }.get(language or "")
     return reader(scene) if reader else []
+
+
+_CHECKS = {
+    "sh": ("n",), "bash": ("n",), "zsh": ("n",), "javascript": ("--check", "-c"), "ruby": ("c", "--syntax-check"),
+    "perl": ("c",), "php": ("l", "--syntax-check"),
+}  # fmt: skip
+
+
+def _only_checks(args: tuple[Word, ...], language: str) -> bool:
+    """Whether the options in front say that the script is read but not run (`bash -n`, `node --check`)."""
+    for word in args:
+        if not isinstance(word, str) or word[:1] != "-" or len(word) < 2:
+            return False
+        for sign in _CHECKS.get(language, ()):
+            if word == sign or (len(sign) == 1 and word[1] != "-" and sign in word[1:] and word[1:].isalpha()):
+                return language != "perl" or "e" not in word
+    return False
 
 
 def _names_a_path(word: str) -> bool:

@@ -457,3 +457,19 @@ def test_a_taskfile_that_is_not_understood_is_refused() -> None:
     (refusal,) = started(command("task x"), world({"Taskfile.yml": "tasks: {x: &a [*a]}"}), depth=0)
     assert isinstance(refusal, Refusal)
     assert refusal.kind == "unparsed"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "bash -n x.sh",
+        "sh -nv x.sh",
+        "node --check x.js",
+        "node -c x.js",
+        "ruby -wc x.rb",
+        "perl -c x.pl",
+        "php -l x.php",
+    ],
+)
+def test_a_script_that_is_only_checked_is_not_followed(text: str) -> None:
+    assert follow(text, {f"x.{ending}": "rm -rf /" for ending in ("sh", "js", "rb", "pl", "php")}) == []
