@@ -77,6 +77,12 @@ class StoreError(ChronoError):
     exit_code = 1
 
 
+class RemoteError(ChronoError):
+    """A remote that cannot be reached, refuses, or holds something that it must not."""
+
+    exit_code = 1
+
+
 class AuditTampered(ChronoError):
     """The audit log is not what was written; `record` is the first offending record number where known."""
 

@@ -25,7 +25,7 @@ _SIG_END = 88 + len('"}')
 _CHUNK_BYTES = 1 << 20
 _BLOCK_LEVEL = 8
 _BLOCK = 1 << _BLOCK_LEVEL
-_READ_WHOLE = ("key.", "prune", "witness.reset", "session.", "genesis", "segment.")
+_READ_WHOLE = ("key.", "prune", "witness.reset", "session.", "genesis", "segment.", "remote.fetch")
 _PLAIN_KINDS = tuple(
     f'"ev":"{kind}'.encode()
     for kind in sorted(KINDS, key=lambda kind: (kind != "command", kind != "savepoint", kind))

@@ -84,6 +84,25 @@ SECTIONS: tuple[tuple[str, tuple[Verb, ...]], ...] = (
         ),
     ),
     (
+        "Off this machine",
+        (
+            Verb(
+                "remote",
+                "Say where savepoints are kept, too.",
+                "remote",
+                (
+                    ("add", "Add a remote: any git repository, by ssh, https or path."),
+                    ("list", "List remotes."),
+                    ("remove", "Forget a remote; over there nothing changes."),
+                ),
+                default="list",
+            ),
+            Verb("push", "Send savepoints and audit log to a remote.", "push"),
+            Verb("fetch", "Fetch what other machines pushed, and verify it.", "fetch"),
+            Verb("clone", "Bring a project back from a remote.", "clone"),
+        ),
+    ),
+    (
         "Find out",
         (
             Verb(
@@ -101,12 +120,14 @@ SECTIONS: tuple[tuple[str, tuple[Verb, ...]], ...] = (
             Verb("scan", "Say what the guard would decide about a command.", "scan"),
             Verb(
                 "rules",
-                "Show the rules that commands are judged by.",
+                "Show the rules that commands are judged by, or begin a pack of your own.",
                 "rules",
                 (
                     ("list", "List all rules."),
                     ("show", "Show one rule."),
                     ("test", "Run the hits and misses that come with each rule pack."),
+                    ("new", "Begin a rule pack of your own: a distribution with a test."),
+                    ("schema", "Print the JSON schema of a pack's files, for editors."),
                 ),
                 default="list",
             ),
