@@ -12,7 +12,7 @@ from chrono.cli.options import Json, screen_of
 from chrono.cli.place import workspace
 from chrono.cli.render import Screen
 from chrono.cli.text import Part, Styled, count, one_line
-from chrono.errors import Denied, UsageError
+from chrono.errors import UsageError
 
 if TYPE_CHECKING:
     from chrono.audit.record import Record
@@ -38,8 +38,21 @@ def run(
     reset_witness: Annotated[
         bool, typer.Option("--reset-witness", help="End an alarm that you have looked into; this is recorded.")
     ] = False,
+    rotate_key: Annotated[
+        bool, typer.Option("--rotate-key", help="Hand this log over to a new key; the old one signs that.")
+    ] = False,
+    new_key: Annotated[
+        str | None, typer.Option("--new-key", metavar="FILE", help="With --rotate-key: the key that takes over.")
+    ] = None,
+    revoke_key: Annotated[
+        str | None, typer.Option("--revoke-key", metavar="KID", help="Say that a former key is no longer trusted.")
+    ] = None,
+    trusted_until: Annotated[
+        int | None,
+        typer.Option("--trusted-until", metavar="N", min=0, help="With --revoke-key: its first record not to count."),
+    ] = None,
     reason: Annotated[
-        str | None, typer.Option("--reason", metavar="TEXT", help="With --reset-witness: why, for the record.")
+        str | None, typer.Option("--reason", metavar="TEXT", help="Why an alarm is ended or a key changed.")
     ] = None,
     limit: Annotated[
         int | None, typer.Option("--limit", "-n", metavar="N", help=f"At most so many records; 0 for all. [{PAGE}]")
@@ -52,19 +65,28 @@ def run(
     with, 21 where that cannot be told, 22 where it is intact but was reset or a level is missing.
     """
     screen = screen_of(ctx)
-    if sum((verify, keys, reset_witness)) > 1:
-        raise UsageError("--verify, --keys and --reset-witness exclude each other")
+    acts = (verify, keys, reset_witness, rotate_key, revoke_key is not None)
+    if sum(acts) > 1:
+        raise UsageError("--verify, --keys, --reset-witness, --rotate-key and --revoke-key exclude each other")
     if (full or strict) and not verify:
         raise UsageError("--full and --strict belong to --verify")
-    if reason is not None and not reset_witness:
-        raise UsageError("--reason belongs to --reset-witness")
+    if reason is not None and not any(acts[2:]):
+        raise UsageError("--reason belongs to --reset-witness, --rotate-key or --revoke-key")
+    if (new_key is not None and not rotate_key) or (trusted_until is not None and revoke_key is None):
+        raise UsageError("--new-key belongs to --rotate-key, --trusted-until to --revoke-key")
     ws = workspace(screen)
     if verify:
         return _verify(screen, ws, full=full, strict=strict, json=json)
-    if keys:
-        return _keys(screen, ws, json=json)
-    if reset_witness:
-        return _reset(screen, ws, reason, json=json)
+    if any(acts[1:]):
+        from chrono.cli import audit_keys
+
+        if keys:
+            return audit_keys.show_keys(screen, ws, json=json)
+        if reset_witness:
+            return audit_keys.reset(screen, ws, reason, json=json)
+        if rotate_key:
+            return audit_keys.rotate(screen, ws, new_key, reason, json=json)
+        return audit_keys.revoke(screen, ws, revoke_key or "", trusted_until, reason, json=json)
     return _records(screen, ws, PAGE if limit is None else limit, json=json)
 
 
@@ -172,79 +194,3 @@ def _report_json(report: Report) -> dict[str, shapes.Json]:
         "warnings": list(report.warnings),
         "levels": [{"name": level.name, "state": level.state, "text": level.text} for level in report.levels],
     }
-
-
-# --- keys and witness
-
-
-def _keys(screen: Screen, ws: Workspace, *, json: bool) -> int:
-    from chrono.audit.keys import find_signer
-    from chrono.audit.pin import read_pin
-    from chrono.errors import KeyRefused
-
-    settings = ws.keys
-    pin = read_pin(ws.home, ws.log.log_id)
-    problem = None
-    try:
-        signer = find_signer(ws.home, settings)
-    except KeyRefused as error:
-        signer, problem = None, error.message
-    source = (
-        "switched off (CHRONO_AUDIT_UNSIGNED)"
-        if settings.unsigned
-        else "CHRONO_AUDIT_KEY"
-        if settings.key is not None
-        else settings.key_file or ws.home.audit_key
-    )
-    signing = signer.public.kid if signer is not None else None
-    pinned = pin.key.kid if pin is not None and pin.key is not None else None
-    trusted = [key.kid for key in settings.trusted]
-    if json:
-        screen.value(
-            {
-                "log": ws.log.log_id,
-                "signing": signing,
-                "source": source,
-                "problem": problem,
-                "pinned": pinned,
-                "pinned_public": pin.key.text if pin is not None and pin.key is not None else None,
-                "trusted": list(trusted),
-                "store": ws.home.keys,
-                "trust": ws.home.trust,
-            }
-        )
-        return 0
-    rows: list[tuple[Part, ...]] = [
-        ("log", ws.log.log_id),
-        ("signs with", signing or Styled("no key", "yellow")),
-        ("from", source),
-        ("pinned", pinned or Styled("none", "yellow")),
-        *(("also trusted", kid) for kid in trusted),
-        ("key store", ws.home.keys),
-        ("trust store", ws.home.trust),
-    ]
-    screen.table(rows)
-    if problem is not None:
-        screen.warning(problem)
-    return 0
-
-
-def _reset(screen: Screen, ws: Workspace, reason: str | None, *, json: bool) -> int:
-    from chrono.audit.log import reset_witness
-    from chrono.workspace.actors import actor
-    from chrono.workspace.verify import verify
-
-    if screen.agent:
-        raise Denied(
-            f"an agent cannot end an alarm ({screen.agent} is set)", "a person runs this in a terminal of their own"
-        )
-    ws.require_own()
-    lost = verify(ws).unanchored
-    receipt = reset_witness(ws.log, actor(screen.environ), reason, commits=lost)
-    if json:
-        screen.value({"reset": receipt is not None, "record": receipt.n if receipt is not None else None})
-    elif receipt is None:
-        screen.line("there is no alarm to end")
-    else:
-        screen.text(f"the alarm is ended and recorded (record {receipt.n}); --strict still shows it")
-    return 0

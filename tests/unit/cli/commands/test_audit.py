@@ -56,3 +56,16 @@ def test_a_truncated_log_alarms_until_a_person_resets_it(project: Path, chrono: 
 def test_options_that_exclude_each_other_are_wrong_usage(project: Path, chrono: Any) -> None:
     for args in (("--verify", "--keys"), ("--full",), ("--reason", "x")):
         assert chrono("audit", *args).code == 2
+
+
+def test_a_person_hands_the_log_over_and_revokes_the_old_key(project: Path, chrono: Any) -> None:
+    old = chrono("audit", "--keys", "--json").json["signing"]
+    assert chrono("audit", "--rotate-key", CLAUDECODE="1").code == 4
+    ran = chrono("audit", "--rotate-key", "--reason", "a year has passed")
+    assert ran.code == 0 and "signs this log" in ran.out
+    value = chrono("audit", "--keys", "--json").json
+    assert value["signing"] == value["pinned"] != old and value["began_with"] == old
+    assert chrono("audit", "--revoke-key", value["signing"], "--trusted-until", "9").code == 21
+    assert chrono("audit", "--revoke-key", old).code == 2
+    assert chrono("audit", "--revoke-key", old, "--trusted-until", "5").code == 0
+    assert chrono("audit", "--verify", "--full", "--strict").code == 0

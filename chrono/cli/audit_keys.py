@@ -1,0 +1,141 @@
+"""Owns what `chrono audit` says and does about keys and alarms: which sign, handing over, revoking, ending an alarm.
+
+The acts are `audit.rotation` and `audit.log`; only a person may do them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from chrono.cli.render import Screen
+from chrono.cli.text import Part, Styled
+from chrono.errors import Denied
+
+if TYPE_CHECKING:
+    from chrono.audit.pin import Pin
+    from chrono.workspace.project import Workspace
+
+
+def show_keys(screen: Screen, ws: Workspace, *, json: bool) -> int:
+    """Ids and places; never a key."""
+    from chrono.audit.keys import find_signer
+    from chrono.errors import KeyRefused
+
+    settings = ws.keys
+    pin = _pin(ws)
+    active = pin.active if pin is not None else None
+    problem = None
+    try:
+        signer = find_signer(ws.home, settings, wanted=active)
+    except KeyRefused as error:
+        signer, problem = None, error.message
+    source = (
+        "switched off (CHRONO_AUDIT_UNSIGNED)"
+        if settings.unsigned
+        else "CHRONO_AUDIT_KEY"
+        if settings.key is not None
+        else settings.key_file or ws.home.audit_key
+    )
+    signing = signer.public.kid if signer is not None else None
+    pinned = active.kid if active is not None else None
+    began = pin.key.kid if pin is not None and pin.key is not None else None
+    trusted = [key.kid for key in settings.trusted]
+    if json:
+        screen.value(
+            {
+                "log": ws.log.log_id,
+                "signing": signing,
+                "source": source,
+                "problem": problem,
+                "pinned": pinned,
+                "pinned_public": active.text if active is not None else None,
+                "began_with": began,
+                "trusted": list(trusted),
+                "store": ws.home.keys,
+                "trust": ws.home.trust,
+            }
+        )
+        return 0
+    rows: list[tuple[Part, ...]] = [
+        ("log", ws.log.log_id),
+        ("signs with", signing or Styled("no key", "yellow")),
+        ("from", source),
+        ("pinned", pinned or Styled("none", "yellow")),
+        *((("began with", began),) if began and began != pinned else ()),
+        *(("also trusted", kid) for kid in trusted),
+        ("key store", ws.home.keys),
+        ("trust store", ws.home.trust),
+    ]
+    screen.table(rows)
+    if problem is not None:
+        screen.warning(problem)
+    return 0
+
+
+def _person(screen: Screen, ws: Workspace, what: str) -> None:
+    if screen.agent:
+        raise Denied(f"an agent cannot {what} ({screen.agent} is set)", "a person runs this in a terminal of their own")
+    ws.require_own()
+
+
+def reset(screen: Screen, ws: Workspace, reason: str | None, *, json: bool) -> int:
+    """Ends an alarm by a person's word."""
+    from chrono.audit.log import reset_witness
+    from chrono.workspace.actors import actor
+    from chrono.workspace.verify import verify
+
+    _person(screen, ws, "end an alarm")
+    lost = verify(ws).unanchored
+    receipt = reset_witness(ws.log, actor(screen.environ), reason, commits=lost)
+    if json:
+        screen.value({"reset": receipt is not None, "record": receipt.n if receipt is not None else None})
+    elif receipt is None:
+        screen.line("there is no alarm to end")
+    else:
+        screen.text(f"the alarm is ended and recorded (record {receipt.n}); --strict still shows it")
+    return 0
+
+
+def rotate(screen: Screen, ws: Workspace, new_key: str | None, reason: str | None, *, json: bool) -> int:
+    """Hands this log over to another key."""
+    from chrono.audit.rotation import rotate_key
+    from chrono.workspace.actors import actor
+
+    _person(screen, ws, "rotate a key")
+    receipt = rotate_key(ws.log, ws.home, ws.keys, actor(screen.environ), new_key_file=new_key, reason=reason)
+    pin = _pin(ws)
+    kid = pin.active.kid if pin is not None and pin.active is not None else None
+    if json:
+        screen.value({"record": receipt.n, "signing": kid})
+        return 0
+    screen.text(f"from record {receipt.n + 1} on key {kid} signs this log")
+    if ws.keys.key is not None or ws.keys.key_file is not None:
+        screen.note("give the new key in CHRONO_AUDIT_KEY_FILE or CHRONO_AUDIT_KEY from now on")
+    return 0
+
+
+def revoke(
+    screen: Screen, ws: Workspace, kid: str, trusted_until: int | None, reason: str | None, *, json: bool
+) -> int:
+    """Says from which record on a key's signatures do not count."""
+    from chrono.audit.rotation import revoke_key
+    from chrono.errors import UsageError
+    from chrono.workspace.actors import actor
+
+    _person(screen, ws, "revoke a key")
+    if len(kid) != 32 or not set(kid) <= set("0123456789abcdef"):
+        raise UsageError(f"{kid} is not a key id", "chrono audit --keys shows them: 32 hex digits")
+    if trusted_until is None:
+        raise UsageError("--revoke-key needs --trusted-until N", "the first record of that key that does not count")
+    receipt = revoke_key(ws.log, actor(screen.environ), kid, trusted_until, reason=reason)
+    if json:
+        screen.value({"record": receipt.n, "kid": kid, "trusted_until": trusted_until})
+    else:
+        screen.text(f"records that key {kid} signed do not count from record {trusted_until} on")
+    return 0
+
+
+def _pin(ws: Workspace) -> Pin | None:
+    from chrono.audit.pin import read_pin
+
+    return read_pin(ws.home, ws.log.log_id)
