@@ -68,7 +68,7 @@ class Ground:
         if self.world.project is not None:
             return self.world.realpath(self.world.project)
         folder = self.cwd
-        while folder not in self.homes and folder != "/":
+        while folder not in self.homes and folder.strip("/"):
             if self.world.lstat(os.path.join(folder, ".git")) is not None:
                 return folder
             folder = os.path.dirname(folder)
@@ -150,7 +150,8 @@ class Ground:
 
     def _in_repository(self, path: str) -> bool:
         folder = path
-        while folder not in self.homes and folder != "/":
+        # `//server` has a parent of its own: not every way up ends at `/`.
+        while folder not in self.homes and folder.strip("/"):
             if self.world.lstat(os.path.join(folder, ".git")) is not None:
                 return True
             folder = os.path.dirname(folder)
