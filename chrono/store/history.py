@@ -8,6 +8,7 @@ from __future__ import annotations
 import heapq
 import re
 from collections.abc import Iterator
+from itertools import takewhile
 
 from chrono.errors import NoSuchSavepoint, StoreError
 from chrono.ids import CommitId
@@ -51,13 +52,15 @@ class History:
         """Every savepoint once, newest first.
 
         Streams are merged by time: each branch from its head, the automatic savepoints and the rescues by falling
-        number, and the merge that waits for people. Within a stream the order is that of the stream, whatever the
-        clock did.
+        number, rescues with a name each for itself, and the merge that waits for people. Within a stream the order
+        is that of the stream, whatever the clock did.
         """
         seen: set[str] = set()
         heap: list[tuple[int, int, Savepoint, Iterator[Savepoint]]] = []
         streams = [self._line(oid, name) for name, oid in self._refs.below(BRANCHES)]
         streams += [self._numbered(AUTO), self._numbered(RESCUE), self._single(MERGE)]
+        named = takewhile(lambda item: not _is_numbered(item[0]), self._refs.newest_first(RESCUE))
+        streams += [self._single(name) for name, _ in named]
         for order, stream in enumerate(streams):
             first = next(stream, None)
             if first is not None:
@@ -100,7 +103,8 @@ class History:
 
     def _numbered(self, prefix: str) -> Iterator[Savepoint]:
         for name, oid in self._refs.newest_first(prefix):
-            yield self.read(oid, name)
+            if _is_numbered(name):
+                yield self.read(oid, name)
 
     def _single(self, ref: str) -> Iterator[Savepoint]:
         oid = self._refs.read(ref)
@@ -146,7 +150,9 @@ class History:
             return base
         if base in ("HEAD", "@"):
             return self._refs.read(self._refs.head())
-        for name in (base, f"refs/{base}", f"refs/heads/{base}", f"refs/chrono/{base}"):
+        remote, _, branch = base.partition("/")
+        remotes = f"refs/chrono/remotes/{remote}/heads/{branch}"
+        for name in (base, f"refs/{base}", f"refs/heads/{base}", f"refs/chrono/{base}", *([remotes] if branch else [])):
             if name.startswith("refs/"):
                 try:
                     oid = self._refs.read(name)
@@ -176,3 +182,8 @@ class History:
                 raise NoSuchSavepoint(f"no savepoint {text!r}: the history ends before it", _HINT)
             commit = parents[parent - 1]
         return commit
+
+
+def _is_numbered(ref: str) -> bool:
+    """Not one that a recovery or a merge called by an id."""
+    return ref.rpartition("/")[2].isdecimal()

@@ -13,7 +13,7 @@ from chrono.errors import Conflict, NoSuchSavepoint
 from chrono.ids import CommitId
 from chrono.store.disk import READ_FILE
 from chrono.store.names import quote, unquote
-from chrono.store.refs import MERGE
+from chrono.store.refs import MERGE, RESCUE
 from chrono.workspace.oplog import Operation, RefMove, carry_out, newest_operation, operations, write_operation
 from chrono.workspace.ring import AtStep, go_on
 
@@ -153,7 +153,9 @@ def dropped_merge(ws: Workspace) -> tuple[RefMove, ...]:
     merging = ws.store.ref(MERGE)
     if merging is None:
         return ()
-    return RefMove(ws.store.next_rescue_ref(), None, merging), RefMove(MERGE, merging, None)
+    # Its own name, not the next number: a crash may put another rescue under that in between.
+    rescue = f"{RESCUE}{merging}"
+    return RefMove(rescue, ws.store.ref(rescue), merging), RefMove(MERGE, merging, None)
 
 
 def begun_by(ws: Workspace) -> Operation:
