@@ -47,6 +47,12 @@ DIALECT = Dialect(
 )
 
 
+PROJECT_GAPS = (
+    "a client started in a subfolder does not read the project's settings",
+    "a linked work tree has them only where they are committed",
+)
+
+
 def decode(payload: bytes) -> Call:
     """The event in `payload`, one JSON object. Raises PayloadRefused."""
     return decode_body(DIALECT, read_object(payload))
@@ -124,12 +130,16 @@ class _ClaudeCode:
     api_version = API_VERSION
     name = NAME
     title = "Claude Code"
+    programs = ("claude",)
     decode = staticmethod(decode)
     encode = staticmethod(encode)
     outcome = staticmethod(outcome)
     settings_path = staticmethod(settings_path)
     hook_command = staticmethod(hook_command)
     sample = staticmethod(sample)
+
+    def gaps(self, scope: str) -> tuple[str, ...]:
+        return PROJECT_GAPS if scope == "project" else ()
 
     def installed(self, settings: bytes | None, command: str) -> bytes:
         from chrono.agents import claude_settings

@@ -106,6 +106,15 @@ class AgentAdapter(Protocol):
     @property
     def title(self) -> str: ...
 
+    @property
+    def programs(self) -> tuple[str, ...]:
+        """The commands by which people start the client: where one is on PATH, the client is installed."""
+        ...
+
+    def gaps(self, scope: str) -> tuple[str, ...]:
+        """What hooks of this scope do not guard, and what a person must do besides, for people."""
+        ...
+
     def decode(self, payload: bytes) -> Call:
         """The event that the client wrote to the hook's standard input. Raises PayloadRefused."""
         ...

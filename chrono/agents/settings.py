@@ -56,7 +56,8 @@ def read_settings(path: str) -> bytes | None:
 def plan_install(adapter: AgentAdapter, path: str, command: str) -> SettingsPlan:
     """The plan that puts the hooks of `command` into `path`. Raises SettingsRefused."""
     before, mode = _read(path)
-    return SettingsPlan(path, before, adapter.installed(before, command), mode)
+    after = adapter.installed(before, command)
+    return SettingsPlan(path, before, after, mode | 0o111 if after.startswith(b"#!") else mode)
 
 
 def plan_uninstall(adapter: AgentAdapter, path: str, home: HomeLayout) -> SettingsPlan:
@@ -84,7 +85,8 @@ def apply(plan: SettingsPlan) -> None:
     if plan.after is None:
         if now is not None:
             os.unlink(plan.path)
-            _remove_if_empty(os.path.dirname(plan.path))
+            for folder in _hidden_folders(plan.path):
+                _remove_if_empty(folder)
     elif plan.after != now:
         os.makedirs(os.path.dirname(plan.path), exist_ok=True)
         atomic_write(plan.path, plan.after, mode=plan.mode)
@@ -191,6 +193,18 @@ def _read(path: str) -> tuple[bytes | None, int]:
     if len(data) > MAX_SETTINGS_BYTES:
         raise SettingsRefused(f"{path} is larger than {MAX_SETTINGS_BYTES // 1_000_000} MB")
     return data, stat.S_IMODE(found.st_mode)
+
+
+def _hidden_folders(path: str) -> list[str]:
+    """The folders of a settings file, innermost first, up to the client's own (`.claude`); none outside such a one."""
+    folders = []
+    folder = os.path.dirname(path)
+    for _ in range(4):
+        folders.append(folder)
+        if os.path.basename(folder).startswith("."):
+            return folders
+        folder = os.path.dirname(folder)
+    return []
 
 
 def _remove_if_empty(folder: str) -> None:

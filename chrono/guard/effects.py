@@ -13,6 +13,7 @@ from chrono.audit.redact import SALT_BYTES, protect
 from chrono.guard import wording
 from chrono.guard.recall import Earlier, earlier
 from chrono.workspace.savepoints import HOOK_WAIT_S
+from chrono.workspace.trust import newest_policy, now_under
 
 if TYPE_CHECKING:
     from chrono.agents.protocol import Call
@@ -103,7 +104,16 @@ def record(call: Call, caller: Caller, place: Place, judged: Judged) -> None:
         scan="full" if saved is not None else None,
         more=(*more, *_claims(call, caller)),
     )
-    place.log.append(Entry(_kind(call), actor(call, caller), act), timeout_s=HOOK_WAIT_S)
+    # The machine's log also records calls in strangers' projects, under policies that come and go.
+    log, now = place.log, judged.policy_sha256 if place.own or place.root is None else ""
+    before = newest_policy(place.home, log.log_id) if now else ""
+    with log.writing(HOOK_WAIT_S) as writing:
+        if now and before and before != now:
+            changed = Act(policy_sha256=now, more=(("before", before),))
+            writing.append(Entry("policy.changed", Actor(source="chrono"), changed))
+        writing.append(Entry(_kind(call), actor(call, caller), act))
+    if now and before != now:
+        now_under(place.home, log.log_id, now)
 
 
 def after(call: Call, caller: Caller, place: Place) -> str | None:

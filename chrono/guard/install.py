@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from chrono.agents import settings
 from chrono.agents.protocol import AgentAdapter, Hook
 from chrono.agents.registry import adapter as load_adapter
+from chrono.agents.registry import names
 from chrono.agents.settings import SettingsPlan
 from chrono.errors import ChronoError, UsageError
 from chrono.files import atomic_write
@@ -29,12 +30,6 @@ if TYPE_CHECKING:
 SCOPES = ("project", "user")
 DEFAULT_CLIENT = "claude-code"
 WAIT_S = 30.0
-
-MISSES = (
-    "a client started in a subfolder does not read the project's settings",
-    "a linked work tree has them only where they are committed",
-)
-"""What project scope does not protect; `--scope user` protects every folder."""
 
 
 class SelfTestFailed(ChronoError):
@@ -129,7 +124,7 @@ def install(
         _take_back(where, plan)
         raise _failed(fired, plan)
     _record("guard.install", where, by, environ)
-    return Installed(client, scope, where.path, plan.changes, command, fired, MISSES if scope == "project" else ())
+    return Installed(client, scope, where.path, plan.changes, command, fired, where.adapter.gaps(scope))
 
 
 def uninstall(
@@ -158,6 +153,30 @@ def uninstall_everywhere(environ: Mapping[str, str], by: Actor) -> tuple[Uninsta
         settings.forget(home, memory.path)
         done.append(Uninstalled(memory.client, "", memory.path, plan.changes))
     return tuple(done)
+
+
+def clients_here(environ: Mapping[str, str]) -> tuple[str, ...]:
+    """The clients among the installed adapters that this machine has, by their commands on PATH. Raises PluginError."""
+    from shutil import which
+
+    path = environ.get("PATH", os.defpath)
+    return tuple(name for name in names() if any(which(program, path=path) for program in load_adapter(name).programs))
+
+
+def hooked_clients(start: str, environ: Mapping[str, str]) -> tuple[str, ...]:
+    """The clients that have a hook of chrono's in a settings file around `start`. Raises PluginError."""
+    found = []
+    for name in names():
+        for scope in SCOPES:
+            where = _Where.of(start, environ, scope, name)
+            try:
+                content = settings.read_settings(where.path)
+            except ChronoError:
+                continue
+            if content is not None and where.adapter.inspect(content).hooks:
+                found.append(name)
+                break
+    return tuple(found)
 
 
 def status(start: str, environ: Mapping[str, str], *, client: str = DEFAULT_CLIENT) -> Status:
@@ -205,7 +224,7 @@ def _report(where: _Where, environ: Mapping[str, str]) -> HookReport:
     found = where.adapter.inspect(content)
     problems = list(found.problems)
     fired: tuple[Fired, ...] = ()
-    commands = tuple(dict.fromkeys(hook.command for hook in found.hooks if hook.event == "PreToolUse"))
+    commands = tuple(dict.fromkeys(hook.command for hook in found.hooks))
     for command in commands:
         fired += self_test(where.adapter, command, cwd=where.project, environ=environ)
     problems.extend(f"the hook does not hold: {_outcome(one)}" for one in fired if not one.holds)

@@ -176,7 +176,7 @@ class Resources:
 
 def _own_words(environ: Mapping[str, str]) -> dict[str, str]:
     """What chrono itself reads from the environment; the rest (an agent's keys and tokens) is not kept."""
-    return {name: value for name, value in environ.items() if name.startswith("CHRONO")}
+    return {name: value for name, value in environ.items() if name.startswith("CHRONO") or name == "SSH_AUTH_SOCK"}
 
 
 def _settled(stamp: tuple[object, ...], now_ns: int) -> bool:

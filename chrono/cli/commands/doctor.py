@@ -54,15 +54,16 @@ def run(ctx: typer.Context, json: Json = False) -> int:
 
 
 def _guard(screen: Screen, start: str) -> list[Check]:
-    from chrono.guard.install import status
+    from chrono.guard.install import hooked_clients, status
     from chrono.workspace.health import Check
 
     try:
-        found = status(start, screen.environ)
+        clients = hooked_clients(start, screen.environ) or ("claude-code",)
+        found = [status(start, screen.environ, client=client) for client in clients]
     except (ChronoError, OSError) as error:
         return [Check("fail", "guard", str(error), "run chrono guard status")]
-    checks = [_hook(report) for report in found.reports if report.hooks or report.problems]
-    if not found.guarded:
+    checks = [_hook(report) for one in found for report in one.reports if report.hooks or report.problems]
+    if not any(one.guarded for one in found):
         install = "run chrono guard install" if not checks else "run chrono guard status"
         checks.append(Check("warn", "guard", "no agent client is guarded in this folder", install))
     return checks

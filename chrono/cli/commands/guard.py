@@ -14,6 +14,7 @@ from chrono.cli.options import Json, screen_of
 from chrono.cli.place import here
 from chrono.cli.render import Screen
 from chrono.cli.text import Styled, one_line
+from chrono.errors import ChronoError
 
 if TYPE_CHECKING:
     from chrono.guard.install import HookReport, Installed
@@ -24,70 +25,94 @@ HOOK_DEADLINE_S = 20.0
 Scope = Annotated[
     str, typer.Option("--scope", metavar="project|user", help="This project's settings, or yours for every folder.")
 ]
-Client = Annotated[str, typer.Option("--client", metavar="NAME", help="The agent client.")]
+Clients = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[CLIENT]...", help="Agent clients, by name; claude-code if none is named."),
+]
+All = Annotated[bool, typer.Option("--all", help="Every client that is installed on this machine.")]
 
 _DOES = {"runs": "the client runs it", "asks": "the client asks", "stops": "the client refuses it"}
 
 
 def run_install(
-    ctx: typer.Context, scope: Scope = "project", client: Client = "claude-code", json: Json = False
+    ctx: typer.Context, clients: Clients = None, every: All = False, scope: Scope = "project", json: Json = False
 ) -> int:
     """Install the guard.
 
     Writes the hook into the client's settings, then fires it once with a harmless and once with a dangerous command
-    (which is never run). If the answer is wrong, the settings are put back.
+    (which is never run). If the answer is wrong, the settings are put back. With more than one client the others
+    are installed even if one fails.
     """
-    from chrono.guard.install import SelfTestFailed, install
+    from chrono.guard.install import install
     from chrono.workspace.actors import actor
 
     screen = screen_of(ctx)
-    try:
-        with screen.working("installing and testing"):
-            done = install(here(), screen.environ, actor(screen.environ), scope=scope, client=client)
-    except SelfTestFailed as error:
+    by = actor(screen.environ)
+    names = _chosen(screen, clients, every)
+    done: list[Installed] = []
+    failed: list[ChronoError] = []
+    for name in names:
+        try:
+            with screen.working(f"installing and testing {name}"):
+                done.append(install(here(), screen.environ, by, scope=scope, client=name))
+        except ChronoError as error:
+            if not json:
+                _print_fired(screen, getattr(error, "fired", ()))
+            if len(names) == 1:
+                raise
+            failed.append(error)
+            screen.warning(f"{name}: {error.message}")
+            continue
         if not json:
-            _print_fired(screen, error.fired)
-        raise
+            _print_installed(screen, done[-1])
     if json:
-        screen.value(_installed_json(done))
-        return 0
-    screen.line(Styled("installed" if done.changed else "installed already", "green"), f"  {done.path}")
-    _print_fired(screen, done.fired)
-    if done.misses:
-        screen.text("project scope does not protect everything:")
-        for miss in done.misses:
-            screen.line(f"  - {miss}")
-        screen.line("every folder at once: ", Styled("chrono guard install --scope user", "bold"))
-    screen.line("")
-    screen.text("restart the client, then look: chrono guard status (also after each upgrade of Python or chrono)")
-    return 0
+        screen.value(
+            _installed_json(done[0]) if len(names) == 1 else {"clients": [_installed_json(one) for one in done]}
+        )
+    elif done:
+        screen.line("")
+        screen.text("restart the client, then look: chrono guard status (also after each upgrade of Python or chrono)")
+    return 1 if failed else 0
 
 
-def run_status(ctx: typer.Context, client: Client = "claude-code", json: Json = False) -> int:
+def run_status(ctx: typer.Context, clients: Clients = None, every: All = False, json: Json = False) -> int:
     """Test the guard.
 
     Reads each settings file as strictly as the client does, fires the hook found there with a harmless and a
-    dangerous command (which is never run), and says what the client would do. Leaves with 1 where nothing guards.
+    dangerous command (which is never run), and says what the client would do. Leaves with 1 where a client that was
+    asked about is not guarded. Without a name: every client that has a hook of chrono's, claude-code if none has.
     """
-    from chrono.guard.install import status
+    from chrono.guard.install import hooked_clients, status
 
     screen = screen_of(ctx)
-    with screen.working("firing the hook"):
-        found = status(here(), screen.environ, client=client)
-    if json:
-        screen.value({"guarded": found.guarded, "scopes": [_report_json(report) for report in found.reports]})
+    if clients or every:
+        names = _chosen(screen, clients, every)
     else:
-        for report in found.reports:
+        names = hooked_clients(here(), screen.environ) or ("claude-code",)
+    found = []
+    for name in names:
+        with screen.working(f"firing the hook of {name}"):
+            found.append((name, status(here(), screen.environ, client=name)))
+    guarded = all(one.guarded for _, one in found)
+    if json:
+        reports = [_report_json(report) for _, one in found for report in one.reports]
+        screen.value({"guarded": guarded, "scopes": reports})
+        return 0 if guarded else 1
+    for name, one in found:
+        if len(found) > 1:
+            screen.line(Styled(name, "bold"))
+        for report in one.reports:
             _print_report(screen, report)
-        if found.guarded:
+        if one.guarded:
             screen.line(Styled("guarded", "green"))
         else:
-            screen.line(Styled("not guarded", "red"), "   put the guard in: chrono guard install")
-    return 0 if found.guarded else 1
+            named = "" if name == "claude-code" else f" {name}"
+            screen.line(Styled("not guarded", "red"), f"   put the guard in: chrono guard install{named}")
+    return 0 if guarded else 1
 
 
 def run_uninstall(
-    ctx: typer.Context, scope: Scope = "project", client: Client = "claude-code", json: Json = False
+    ctx: typer.Context, clients: Clients = None, every: All = False, scope: Scope = "project", json: Json = False
 ) -> None:
     """Take the guard out.
 
@@ -97,13 +122,50 @@ def run_uninstall(
     from chrono.workspace.actors import actor
 
     screen = screen_of(ctx)
-    done = uninstall(here(), screen.environ, actor(screen.environ), scope=scope, client=client)
+    by = actor(screen.environ)
+    done = [uninstall(here(), screen.environ, by, scope=scope, client=name) for name in _chosen(screen, clients, every)]
     if json:
-        screen.value({"client": done.client, "scope": done.scope, "path": done.path, "changed": done.changed})
-    elif done.changed:
-        screen.line(Styled("removed", "green"), f"  {done.path}")
-    else:
-        screen.line(f"nothing of chrono's is in {done.path}")
+        values: list[shapes.Json] = [
+            {"client": one.client, "scope": one.scope, "path": one.path, "changed": one.changed} for one in done
+        ]
+        screen.value(values[0] if len(values) == 1 else {"clients": values})
+        return
+    for one in done:
+        if one.changed:
+            screen.line(Styled("removed", "green"), f"  {one.path}")
+        else:
+            screen.line(f"nothing of chrono's is in {one.path}")
+
+
+def _chosen(screen: Screen, clients: list[str] | None, every: bool) -> tuple[str, ...]:
+    """The clients that a command is about. Raises UsageError."""
+    from chrono.agents.registry import names
+    from chrono.errors import UsageError
+    from chrono.guard.install import clients_here
+
+    if every and clients:
+        raise UsageError("--all and a client's name exclude each other")
+    if every:
+        found = clients_here(screen.environ)
+        if not found:
+            raise UsageError("no agent client that chrono knows is on PATH", f"name one: {', '.join(names())}")
+        return found
+    for name in clients or ():
+        if name not in names():
+            raise UsageError(f"there is no adapter for a client '{name}'", f"known: {', '.join(names())}")
+    return tuple(dict.fromkeys(clients or ("claude-code",)))
+
+
+def _print_installed(screen: Screen, done: Installed) -> None:
+    screen.line(Styled("installed" if done.changed else "installed already", "green"), f"  {done.path}")
+    _print_fired(screen, done.fired)
+    if done.misses:
+        screen.text(f"what this does not protect ({done.client}):")
+        for miss in done.misses:
+            screen.text(f"  - {miss}", indent=4)
+    if done.scope == "project":
+        named = "" if done.client == "claude-code" else f" {done.client}"
+        screen.line("every folder at once: ", Styled(f"chrono guard install{named} --scope user", "bold"))
 
 
 def run_hook(

@@ -7,7 +7,7 @@ import os
 from chrono.agents.hooktree import TIMEOUT_S, HookTree, Place, long_enough, scalar
 from chrono.agents.jsontext import Node
 from chrono.agents.payload import Dialect, Tool
-from chrono_agents.client import Client, Listed
+from chrono_agents.client import OPEN_FAILURE, UNTRIED, Client, Listed
 from chrono_agents.gemini import does, refuse
 
 
@@ -81,4 +81,6 @@ ADAPTER = Client(
     does=does,
     probe=probe,
     reshape=reshape,
+    programs=("agy", "antigravity"),
+    misses={"": (UNTRIED, OPEN_FAILURE)},
 )

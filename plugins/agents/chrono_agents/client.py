@@ -72,6 +72,8 @@ class Client:
     - `probe`: the payload that the client sends before its shell tool runs a command in a folder.
     - `reshape`: turns a payload into the form that `dialect` describes; `check` refuses what no hook can judge.
     - `after_exit`: the status with which a word after the call reaches the model.
+    - `programs`: the commands that start the client. `misses`: for each scope, what hooks there do not guard; "" for
+      both.
     """
 
     title: str
@@ -85,11 +87,16 @@ class Client:
     reshape: Callable[[Body], Body] = field(default=lambda body: body)
     check: Callable[[Call], None] = field(default=lambda call: None)
     after_exit: int = 0
+    programs: tuple[str, ...] = ()
+    misses: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     api_version: int = API_VERSION
 
     @property
     def name(self) -> str:
         return self.dialect.client
+
+    def gaps(self, scope: str) -> tuple[str, ...]:
+        return (*self.misses.get(scope, ()), *self.misses.get("", ()))
 
     def decode(self, payload: bytes) -> Call:
         call = decode(self.dialect, self.reshape(read_object(payload)))
@@ -127,6 +134,12 @@ class Client:
 
     def sample(self, command: str, *, cwd: str) -> bytes:
         return as_json(self.probe(command, cwd)) + b"\n"
+
+
+SUBFOLDER = "a client started in a subfolder does not read the project's settings"
+WORKTREE = "a linked work tree has them only where they are committed"
+OPEN_FAILURE = "where the hook is killed or outlasts its time, this client lets the call run"
+UNTRIED = "this adapter follows documentation; the client itself was never run against it"
 
 
 def as_json(value: Mapping[str, object]) -> bytes:

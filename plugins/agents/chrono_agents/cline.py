@@ -11,7 +11,7 @@ import os
 
 from chrono.agents.payload import Dialect, Tool, to_stderr
 from chrono.agents.protocol import PayloadRefused, Reply
-from chrono_agents.client import Body, Client, Own, as_json, said
+from chrono_agents.client import OPEN_FAILURE, Body, Client, Own, as_json, said
 
 
 def render(command: str) -> str:
@@ -96,4 +96,6 @@ ADAPTER = Client(
     does=does,
     probe=probe,
     reshape=reshape,
+    programs=("cline",),
+    misses={"": ("a refusal ends the whole run of the agent", OPEN_FAILURE)},
 )

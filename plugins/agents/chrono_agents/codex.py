@@ -11,14 +11,22 @@ import re
 from chrono.agents.hooktree import TIMEOUT_S, HookTree, Place, long_enough, scalar
 from chrono.agents.payload import Dialect, Tool
 from chrono.agents.protocol import Call, PayloadRefused
-from chrono_agents.client import Client, Listed, does_like_claude, probe_like_claude, refuse_like_claude
+from chrono_agents.client import (
+    OPEN_FAILURE,
+    WORKTREE,
+    Client,
+    Listed,
+    does_like_claude,
+    probe_like_claude,
+    refuse_like_claude,
+)
 
 _SHELLS = (
     r"(?:ba|da|z|k|fi|c|tc)?sh|pwsh|python[\d.]*|ipython|bpython|node|deno|bun|ruby|irb|perl|php|lua|R|ghci|jshell"
 )
 _CLIENTS = r"psql|mysql|mariadb|sqlite3|redis-cli|mongosh?|telnet|nc|ncat|gdb|lldb"
 _OPEN_PROGRAM = re.compile(
-    rf"\s*(?:\w+=\S*\s+)*(?:(?:exec|env|command|sudo)\s+)*(?:\S*/)?"
+    rf"\s*(?:(?:\w+=\S*|exec|env|command|sudo)\s+)*(?:\S*/)?"
     rf"(?:(?:{_SHELLS})(?:\s+(?:-(?!-?c(?:ommand)?\b|-?e(?:val)?\b|-?version\b|-?help\b|[vVhm]\b)\S*))*"
     rf"|(?:{_CLIENTS})(?:\s+(?!-[ce]\b|-f\b|--(?:command|eval|file|execute|version|help)\b)\S+)?"
     r"|ssh(?:\s+-\S+)*\s+[^\s-]\S*)\s*"
@@ -79,4 +87,13 @@ ADAPTER = Client(
     probe=probe_like_claude(permission_mode="default", model="chrono-self-test", tool_use_id="chrono-self-test"),
     check=check,
     after_exit=2,
+    programs=("codex",),
+    misses={
+        "project": (WORKTREE,),
+        "": (
+            "Codex runs a hook only after you reviewed it: start codex, type /hooks, and trust chrono's",
+            "what Codex types into a program that already runs is shown to no guard",
+            OPEN_FAILURE,
+        ),
+    },
 )

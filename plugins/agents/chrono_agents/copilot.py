@@ -10,7 +10,7 @@ import json
 
 from chrono.agents.payload import Dialect, Tool, to_stderr
 from chrono.agents.protocol import PayloadRefused, Reply
-from chrono_agents.client import Body, Client, Own, as_json, said
+from chrono_agents.client import SUBFOLDER, Body, Client, Own, as_json, said
 
 
 def render(command: str) -> str:
@@ -94,4 +94,9 @@ ADAPTER = Client(
     does=does,
     probe=probe,
     reshape=reshape,
+    programs=("copilot",),
+    misses={
+        "project": (SUBFOLDER, "a folder that is not trusted has no hooks"),
+        "": ("where the hook outlasts its time, this client lets the call run",),
+    },
 )

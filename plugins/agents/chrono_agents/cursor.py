@@ -8,7 +8,7 @@ from __future__ import annotations
 from chrono.agents.hooktree import TIMEOUT_S, HookTree, Place, long_enough, scalar
 from chrono.agents.payload import Body, Dialect, Tool, to_stderr
 from chrono.agents.protocol import Reply
-from chrono_agents.client import Client, Listed, as_json, said
+from chrono_agents.client import UNTRIED, Client, Listed, as_json, said
 
 _EVENTS = ("preToolUse", "postToolUse")
 
@@ -99,4 +99,6 @@ ADAPTER = Client(
     does=does,
     probe=probe,
     reshape=reshape,
+    programs=("cursor-agent", "cursor"),
+    misses={"": (UNTRIED, "look whether Settings, Hooks lists chrono")},
 )

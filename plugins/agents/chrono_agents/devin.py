@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from chrono.agents.hooktree import TIMEOUT_S, HookTree, Place, long_enough, scalar
 from chrono.agents.payload import Dialect, Tool
-from chrono_agents.client import Client, Listed, does_like_claude, probe_like_claude, refuse_like_claude
+from chrono_agents.client import (
+    OPEN_FAILURE,
+    UNTRIED,
+    Client,
+    Listed,
+    does_like_claude,
+    probe_like_claude,
+    refuse_like_claude,
+)
 
 
 def _entry(command: str) -> dict[str, object]:
@@ -43,4 +51,6 @@ ADAPTER = Client(
     does=does_like_claude,
     probe=probe_like_claude("exec"),
     after_exit=2,
+    programs=("devin",),
+    misses={"": (UNTRIED, OPEN_FAILURE)},
 )

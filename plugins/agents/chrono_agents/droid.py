@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from chrono.agents.hooktree import TIMEOUT_S, HookTree, Place, long_enough, scalar
 from chrono.agents.payload import Dialect, Tool
-from chrono_agents.client import Client, Listed, does_like_claude, probe_like_claude, refuse_like_claude
+from chrono_agents.client import OPEN_FAILURE, Client, Listed, does_like_claude, probe_like_claude, refuse_like_claude
 
 _MATCHED = ("PreToolUse", "PostToolUse")
 _EVENTS = (*_MATCHED, "SessionStart", "SessionEnd")
@@ -62,4 +62,6 @@ ADAPTER = Client(
     does=does_like_claude,
     probe=probe_like_claude("Execute", permission_mode="off"),
     after_exit=2,
+    programs=("droid",),
+    misses={"": (OPEN_FAILURE,)},
 )

@@ -10,7 +10,7 @@ from chrono.agents.hooktree import TIMEOUT_S, HookTree, Place, long_enough, scal
 from chrono.agents.jsontext import Node
 from chrono.agents.payload import Body, Dialect, Tool, to_stderr
 from chrono.agents.protocol import Reply
-from chrono_agents.client import Client, Listed, as_json, said
+from chrono_agents.client import OPEN_FAILURE, SUBFOLDER, WORKTREE, Client, Listed, as_json, said
 
 _MATCHED = ("BeforeTool", "AfterTool")
 _EVENTS = (*_MATCHED, "SessionStart", "SessionEnd")
@@ -124,4 +124,6 @@ ADAPTER = Client(
     refuse=refuse,
     does=does,
     probe=probe,
+    programs=("gemini",),
+    misses={"project": (SUBFOLDER, WORKTREE, "a folder that is not trusted has no hooks"), "": (OPEN_FAILURE,)},
 )

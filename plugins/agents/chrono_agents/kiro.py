@@ -6,7 +6,15 @@ import json
 
 from chrono.agents.payload import Body, Dialect, Tool
 from chrono.agents.protocol import PayloadRefused
-from chrono_agents.client import Client, Own, does_like_claude, probe_like_claude, refuse_like_claude
+from chrono_agents.client import (
+    OPEN_FAILURE,
+    UNTRIED,
+    Client,
+    Own,
+    does_like_claude,
+    probe_like_claude,
+    refuse_like_claude,
+)
 
 
 def render(command: str) -> str:
@@ -73,4 +81,6 @@ ADAPTER = Client(
     probe=probe_like_claude("execute_bash"),
     reshape=reshape,
     after_exit=2,
+    programs=("kiro-cli", "kiro"),
+    misses={"": (UNTRIED, OPEN_FAILURE)},
 )

@@ -108,6 +108,8 @@ def adapter(client: str, title: str, project: str, user: str) -> Client:
         refuse=refuse,
         does=does,
         probe=probe,
+        programs=(client,),
+        misses={"": ("a plugin that does not load, or --pure, leaves this client without a guard",)},
     )
 
 

@@ -9,6 +9,9 @@ from chrono.agents.hooktree import TIMEOUT_S, HookTree, Place, long_enough, scal
 from chrono.agents.jsontext import Node
 from chrono.agents.payload import Dialect
 from chrono_agents.client import (
+    OPEN_FAILURE,
+    SUBFOLDER,
+    WORKTREE,
     Client,
     Listed,
     ask_like_claude,
@@ -76,4 +79,6 @@ ADAPTER = Client(
     does=does_like_claude,
     probe=probe_like_claude("run_shell_command", permission_mode="default", tool_use_id="chrono-self-test"),
     after_exit=2,
+    programs=("qwen",),
+    misses={"project": (SUBFOLDER, WORKTREE, "a folder that is not trusted has no hooks"), "": (OPEN_FAILURE,)},
 )

@@ -10,7 +10,7 @@ import os
 from chrono.agents.hooktree import HookTree, Place
 from chrono.agents.payload import Body, Dialect, Tool, to_stderr
 from chrono.agents.protocol import Reply
-from chrono_agents.client import Client, Listed
+from chrono_agents.client import OPEN_FAILURE, UNTRIED, Client, Listed
 
 _EVENTS = (
     "pre_run_command",
@@ -104,4 +104,6 @@ ADAPTER = Client(
     probe=probe,
     reshape=reshape,
     after_exit=2,
+    programs=("windsurf",),
+    misses={"": (UNTRIED, OPEN_FAILURE)},
 )
