@@ -196,6 +196,8 @@ class Ground:
         folder = self._folder(cwd)
         if places.is_absolute(text):
             path = text
+        elif isinstance(cwd, Pattern) and ".." not in text.split("/") and cwd.pieces[0] is not None:
+            return self._half_known(Pattern((*cwd.pieces, f"/{text}")), "/", windows)
         elif folder is None:
             return (self._in_unknown_folder(text, word),)
         else:
@@ -260,10 +262,11 @@ class Ground:
         return tuple(spots)
 
     def _inner(self, base: str, rest: list[str]) -> str:
-        name = rest[-1].strip("*?")
-        if places.is_disposable(rest[-1].replace("*", "x")) and self._ordinary(base):
+        last = rest[-1] or rest[-2]
+        inner = [part.replace("*", "x") for part in rest if part]
+        if (places.is_disposable(inner[-1]) or places.is_regenerable(inner)) and self._ordinary(base):
             return "regenerable"
-        return self._below(base, name)
+        return self._below(base, last.strip("*?"))
 
     def _names(self, base: str, rest: list[str]) -> list[str] | None:
         names = self.world.listdir(base)

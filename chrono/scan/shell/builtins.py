@@ -88,7 +88,7 @@ def _source(m: Machine, argv: Argv, state: State) -> None:
         state.params = words[1:]
     m.returns.append([])
     around, m.loops = m.loops, []
-    m.run_text(text, state, label=f"{argv[0]} {path}")
+    m.run_text(text, state, label=f"{argv[0]} {path}", is_file=path not in STDIN_NAMES)
     settle(state)
     for left in m.returns.pop():
         left.dead = False
@@ -231,8 +231,12 @@ def _move(m: Machine, target: str, state: State) -> None:
 
 
 def _place(cwd: str, target: str) -> str:
-    if "\0" in target or not target:
-        return cwd if not target else "\0"
+    if not target:
+        return cwd
+    if "\0" in target:
+        # `cd "$(mktemp -d)"`: the folder it lies in is known.
+        known = target.startswith("/") and ".." not in target.split("/")
+        return target.rstrip("/") if known else "\0"
     return resolve(cwd, target) or "\0"
 
 
