@@ -28,6 +28,7 @@ BUILT_IN = (
     "coordination",
     "credentials",
     "database",
+    "defender",
     "disk",
     "exfiltration",
     "filesystem",
@@ -44,14 +45,17 @@ BUILT_IN = (
     "persistence",
     "platforms",
     "processes",
+    "powershell",
     "publishing",
     "queues",
     "remote-code",
+    "registry",
     "reverse-shell",
     "self-protection",
     "services",
     "system",
     "traces",
+    "windows",
 )
 """Packs without which nothing is guarded: where one is missing, nothing is compiled."""
 

@@ -13,6 +13,15 @@ _WRAPPERS = frozenset(
     ssh git npx pnpm yarn npm uv poetry pipenv su script watch parallel awk vim nvim vi tar rsync psql mysql sqlite3 nc
     ncat socat direnv mise op doppler dotenv cross-env concurrently""".split()
 )
+_MARKS: dict[str, tuple[str, ...]] = {
+    "git": ("-c", "--config", "config", "submodule", "bisect", "rebase", "filter", "difftool", "mergetool", "--exec", "-x",
+            "--upload", "--receive", "clone", "fetch", "grep", "-o", "--open", "alias", "send-email", "instaweb", "gc"),
+    **dict.fromkeys(("npm", "pnpm", "yarn"), ("exec", "x", "dlx", "-c", "--call", "--script-shell", "node")),
+    **dict.fromkeys(("docker", "podman"), ("exec", "run", "compose", "create", "build")),
+    "docker-compose": ("exec", "run"),
+    **dict.fromkeys(("uv", "poetry", "pipenv"), ("run", "x", "tool")),
+    **dict.fromkeys(("psql", "mysql", "sqlite3"), ("-c", "--", "-e", ".", "\\!", "-f")),
+}  # fmt: skip
 _VALUE_FLAGS = {"-d", "--distribution", "-u", "--user", "--cd", "--shell-type"}
 
 
@@ -42,10 +51,16 @@ def started_by(
         folder: Word = UNKNOWN if "\0" in cwd else cwd
         command = Command(words, (*via, label), span, folder, windows=True)
         return (command, *started_by(words, world, cwd=cwd, via=(*via, label), span=span)) if len(via) < 12 else ()
-    if name in _WRAPPERS:
+    if name in _WRAPPERS and _may_start(name, argv):
         found = _posix((name, *argv[1:]), world, cwd=cwd, via=via, span=span, text=False)[1:]
         return tuple(command._replace(windows=True) for command in found)
     return ()
+
+
+def _may_start(name: str, argv: tuple[Word, ...]) -> bool:
+    """Whether a program that mostly does its own work may start something for these arguments."""
+    marks = _MARKS.get(name)
+    return marks is None or any(not isinstance(word, str) or word.lower().startswith(marks) for word in argv[1:])
 
 
 def _posix(

@@ -124,7 +124,7 @@ Get-Service|Name|DependentServices RequiredServices|DisplayName Include Exclude 
 Stop-Computer|ComputerName|Force AsJob|Credential
 Restart-Computer|ComputerName|Force Wait AsJob|Credential Timeout For Delay
 Set-ExecutionPolicy|ExecutionPolicy Scope|Force|
-Set-MpPreference||DisableRealtimeMonitoring DisableBehaviorMonitoring DisableBlockAtFirstSeen DisableIOAVProtection DisableScriptScanning DisableArchiveScanning DisableIntrusionPreventionSystem DisablePrivacyMode Force|ExclusionPath ExclusionProcess ExclusionExtension ExclusionIpAddress MAPSReporting SubmitSamplesConsent EnableControlledFolderAccess EnableNetworkProtection PUAProtection HighThreatDefaultAction ModerateThreatDefaultAction LowThreatDefaultAction SevereThreatDefaultAction UnknownThreatDefaultAction AttackSurfaceReductionRules_Ids AttackSurfaceReductionRules_Actions SignatureUpdateInterval ScanScheduleDay ScanScheduleTime
+Set-MpPreference||Force|DisableRealtimeMonitoring DisableBehaviorMonitoring DisableBlockAtFirstSeen DisableIOAVProtection DisableScriptScanning DisableArchiveScanning DisableIntrusionPreventionSystem DisablePrivacyMode ExclusionPath ExclusionProcess ExclusionExtension ExclusionIpAddress MAPSReporting SubmitSamplesConsent EnableControlledFolderAccess EnableNetworkProtection PUAProtection HighThreatDefaultAction ModerateThreatDefaultAction LowThreatDefaultAction SevereThreatDefaultAction UnknownThreatDefaultAction AttackSurfaceReductionRules_Ids AttackSurfaceReductionRules_Actions SignatureUpdateInterval ScanScheduleDay ScanScheduleTime DisableEmailScanning DisableRemovableDriveScanning DisableScanningNetworkFiles
 Add-MpPreference||Force|ExclusionPath ExclusionProcess ExclusionExtension ExclusionIpAddress AttackSurfaceReductionRules_Ids AttackSurfaceReductionRules_Actions
 Remove-MpPreference||Force|ExclusionPath ExclusionProcess ExclusionExtension
 Set-NetFirewallProfile|Name|All PassThru|Profile Enabled DefaultInboundAction DefaultOutboundAction LogFileName NotifyOnListen AllowInboundRules
@@ -241,6 +241,7 @@ def _read() -> tuple[dict[str, Cmdlet], dict[str, str]]:
 
 
 CMDLETS, ALIASES = _read()
+_TABLED = frozenset(cmdlet.name for cmdlet in CMDLETS.values())
 
 _VERBS = frozenset(
     """add clear close copy enter exit find format get hide join lock move new open optimize pop push redo remove rename
@@ -274,23 +275,51 @@ def cmdlet_of(name: str) -> Cmdlet | None:
     return found
 
 
+_KNOWN: dict[tuple[str, str], tuple[str, bool] | None] = {}
+
+
 def parameter_of(cmdlet: Cmdlet, written: str) -> tuple[str, bool] | None:
     """(the parameter that a written name stands for, whether it is a switch); None where there is none."""
+    if cmdlet.name not in _TABLED:
+        return _parameter(cmdlet, written)
+    key = (cmdlet.name, written)
+    if key not in _KNOWN:
+        if len(_KNOWN) > 2_000:
+            _KNOWN.clear()
+        _KNOWN[key] = _parameter(cmdlet, written)
+    return _KNOWN[key]
+
+
+def _parameter(cmdlet: Cmdlet, written: str) -> tuple[str, bool] | None:
     lower = written.lower()
     tables = (
         (cmdlet.switches, True), (cmdlet.positions, False), (cmdlet.values, False), (_COMMON_SWITCHES, True),
         (_COMMON_VALUES, False),
     )  # fmt: skip
-    for names, is_switch in tables:
-        for name in names:
-            if name.lower() == lower:
-                return name, is_switch
     short = _SHORT.get(lower)
-    for names, is_switch in tables:
-        for name in names:
-            if name == short or (lower and name.lower().startswith(lower)):
-                return name, is_switch
+    for test in (lower.__eq__, lambda name: name == (short or "").lower(), lambda name: name.startswith(lower)):
+        for names, is_switch in tables:
+            for name in names:
+                if lower and test(name.lower()):
+                    return name, is_switch
     return None
+
+
+def _is_switch(name: str) -> bool:
+    """Whether a parameter of a command without a table usually takes no value."""
+    return name.lower() in (
+        "force",
+        "recurse",
+        "passthru",
+        "all",
+        "asjob",
+        "quiet",
+        "wait",
+        "append",
+        "raw",
+        "list",
+        "online",
+    )
 
 
 def bind(cmdlet: Cmdlet, arguments: list[Value | Given]) -> Bound:
@@ -298,6 +327,7 @@ def bind(cmdlet: Cmdlet, arguments: list[Value | Given]) -> Bound:
     values: dict[str, Value] = {}
     strange: list[Given] = []
     free: list[Value] = []
+    is_open = not (cmdlet.positions or cmdlet.switches or cmdlet.values)
     at = 0
     while at < len(arguments):
         argument = arguments[at]
@@ -307,7 +337,14 @@ def bind(cmdlet: Cmdlet, arguments: list[Value | Given]) -> Bound:
             continue
         found = parameter_of(cmdlet, argument.name)
         if found is None:
-            strange.append(argument)
+            following = arguments[at] if at < len(arguments) else argument
+            if is_open and not argument.attached and not isinstance(following, Given) and not _is_switch(argument.name):
+                values[argument.name] = following
+                at += 1
+            elif is_open and argument.attached:
+                values[argument.name] = argument.value
+            else:
+                strange.append(argument)
             continue
         name, is_switch = found
         if argument.attached:

@@ -14,6 +14,7 @@ from chrono.scan.shell.powershell.found import children, items_at, narrowed
 from chrono.scan.shell.powershell.machine import Machine
 from chrono.scan.shell.powershell.starts import run_line, run_native, script_text
 from chrono.scan.shell.powershell.values import (
+    MAX_ITEMS,
     Argv,
     Choice,
     Closure,
@@ -28,6 +29,7 @@ from chrono.scan.shell.powershell.values import (
     text_of,
     truth,
 )
+from chrono.scan.shell.values import from_word
 
 SHARED = frozenset(
     """rm cp mv ls cat ps kill sort tee sleep echo diff man curl wget rmdir mkdir mount clear where type history write
@@ -40,6 +42,7 @@ _PIPED_PATHS = frozenset(
     get-childitem set-itemproperty remove-itemproperty set-acl get-acl unblock-file expand-archive compress-archive
     import-module convert-path resolve-path split-path set-content add-content""".split()
 )
+_SENT = frozenset(["Body", "Form", "Attachments"])
 _PATH_PARAMETERS = frozenset(["Path", "LiteralPath", "Destination", "DestinationPath", "FilePath", "OutFile", "InFile"])
 
 Handler = Callable[[Machine, Bound, "tuple[Value, ...] | None", Argv], "list[Value]"]
@@ -61,6 +64,9 @@ def run_cmdlet(
         bound = _with_piped_paths(m, bound, piped)
         if not bound.values.get("Path"):
             return []
+    if name == "stop-process" and piped is not None and not {"Id", "Name", "InputObject"} & set(bound.values):
+        names = tuple(item.name if isinstance(item, Thing) else fed("\0", ()) for item in piped[:24])
+        bound = bound._replace(values={**bound.values, "Name": names})
     if _only_tells(m, bound):
         m.emit(["Write-Output", f"What if: {bound.cmdlet.name}"], builtin=True)
         return []
@@ -122,6 +128,8 @@ def _canonical(m: Machine, bound: Bound) -> list[Value]:
     for name, value in bound.values.items():
         if name == first or (name == "LiteralPath" and first in ("Path", "FilePath")):
             words.extend(_as_word(m, item, name) for item in elements_of(value) if not isinstance(item, dict))
+        elif value is True and name in (*cmdlet.values, *cmdlet.positions):
+            flags.append(f"-{name}:$true")
         elif value is True or value is None:
             flags.append(f"-{name}")
         elif value is False:
@@ -130,10 +138,22 @@ def _canonical(m: Machine, bound: Bound) -> list[Value]:
             flags.extend(concat([f"-{name}:{key}=", text_of(inner)]) for key, inner in list(value.items())[:24])
         else:
             flags.extend(_flag(m, name, item) for item in elements_of(value)[:64])
+        if name in _SENT:
+            flags.extend(_sources(m, value))
     words.extend(_as_word(m, value, first) for value in bound.rest)
     for given in bound.strange:
         flags.append(given.raw or f"-{given.name}")
     return [*words[:400], *flags]
+
+
+def _sources(m: Machine, value: Value) -> list[Value]:
+    """What is sent is named by the file that it was read from."""
+    values = tuple(value.values()) if isinstance(value, dict) else (value,)
+    files: list[Value] = []
+    for feed in dict.fromkeys(f for one in values for f in feeds_of(one)):
+        if feed[:1] == ("Get-Content",) and len(feed) > 1:
+            files.append(concat(["-InFile:", from_word(feed[1])]))
+    return files
 
 
 def _flag(m: Machine, name: str, item: Value) -> Value:
@@ -156,7 +176,10 @@ def _as_word(m: Machine, value: Value, name: str) -> Value:
 
 
 def _get_childitem(m: Machine, bound: Bound, piped: tuple[Value, ...] | None, argv: Argv) -> list[Value]:
-    return children(m, bound)
+    found = children(m, bound)
+    if any(isinstance(item, Thing) and item.name.lower().startswith("env:") for item in found):
+        return [Unknown((("Get-Environment",),))]
+    return found
 
 
 def _get_item(m: Machine, bound: Bound, piped: tuple[Value, ...] | None, argv: Argv) -> list[Value]:
@@ -178,10 +201,8 @@ def _get_content(m: Machine, bound: Bound, piped: tuple[Value, ...] | None, argv
         text = m.known_file(m.path(value)) if not isinstance(value, Choice) else None
         if text is None:
             return [Unknown((argv,))]
-        if "Raw" in bound.values:
-            out.append(text)
-        else:
-            out.extend(text.splitlines())
+        lines = (text,) if "Raw" in bound.values else text.splitlines()[:MAX_ITEMS]
+        out.extend(fed(line, (argv,)) for line in lines)
     return out
 
 
@@ -344,6 +365,9 @@ def _where_object(m: Machine, bound: Bound, piped: tuple[Value, ...] | None, arg
                 out.extend(narrowed(m, item, test.block))
                 m.ports.block(m, test.block, (), (item,)) if len(items) < 3 else None
                 continue
+            if isinstance(item, Thing) and item.kind == "process":
+                out.append(item._replace(name="\0"))
+                continue
             answer = m.ports.block(m, test.block, (), (item,))
             known = truth(answer[0] if len(answer) == 1 else tuple(answer)) if answer else False
             if known is not False:
@@ -361,6 +385,9 @@ def _where_object(m: Machine, bound: Bound, piped: tuple[Value, ...] | None, arg
             from chrono.scan.shell.powershell.found import narrow_by
 
             out.extend(narrow_by(item, field.lower(), op, against))
+            continue
+        if isinstance(item, Thing) and item.kind == "process":
+            out.append(item._replace(name=text_of(against) if field.lower() in ("name", "processname") else "\0"))
             continue
         value = m.ports.method(m, item, f".{field.lower()}", ())
         if truth(operators.binary(op, value, against)) is not False:
@@ -451,6 +478,11 @@ def _new_object(m: Machine, bound: Bound, piped: tuple[Value, ...] | None, argv:
     name = text_of(bound.values.get("TypeName")).lower().removeprefix("system.")
     args = elements_of(bound.values.get("ArgumentList"))
     return [m.ports.method(m, Thing("type", name), "new", (*args, *bound.rest))]
+
+
+def _get_process(m: Machine, bound: Bound, piped: tuple[Value, ...] | None, argv: Argv) -> list[Value]:
+    names = elements_of(bound.values.get("Name")) or ("\0" if "Id" in bound.values else "*",)
+    return [Thing("process", text_of(name), (), (argv,)) for name in names]
 
 
 def _get_wmi(m: Machine, bound: Bound, piped: tuple[Value, ...] | None, argv: Argv) -> list[Value]:
@@ -614,6 +646,7 @@ _HANDLERS: dict[str, Handler] = {
     "get-command": _get_command,
     "get-alias": _get_alias,
     "new-object": _new_object,
+    "get-process": _get_process,
     "get-wmiobject": _get_wmi,
     "get-ciminstance": _get_wmi,
     "remove-wmiobject": _remove_wmi,

@@ -75,6 +75,9 @@ _PREFERENCES = {
 }
 
 
+_FILLS = ("read", "readasync", "receive", "receivefrom")
+
+
 def environment(m: Machine, name: str) -> Value:
     """A variable of the environment; those that Windows always sets have their usual values where it is not Windows."""
     lower = name.lower()
@@ -252,7 +255,11 @@ def _member(m: Machine, node: Member) -> Value:
             return inner[name]
         return m.ports.method(m, inner, f".{name}", ())
     args = tuple(evaluate(m, arg) for arg in node.args)
-    return m.ports.method(m, inner, name, args)
+    found = m.ports.method(m, inner, name, args)
+    if name in _FILLS and args and isinstance(node.args[0], Variable) and feeds_of(found):
+        # The buffer holds afterwards what was read.
+        m.set(node.args[0].name, Unknown(feeds_of(found)))
+    return found
 
 
 def _cast(m: Machine, node: Cast) -> Value:

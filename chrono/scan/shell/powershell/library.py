@@ -306,6 +306,10 @@ def _object(m: Machine, inner: Thing, name: str, args: tuple[Value, ...]) -> Val
             if own == "getstring"
             else (cast(m, f"(encode {kind})", args[0] if args else None) if own == "getbytes" else inner)
         )
+    if kind == "reflection":
+        if any("amsi" in text_of(arg).lower() for arg in args):
+            m.emit(["Disable-Amsi"], builtin=True)
+        return inner
     if kind == "stream":
         value = inner.field("value")
         if own in ("readtoend", "toarray", "readline", "getbuffer"):
@@ -410,6 +414,16 @@ def _wmi(m: Machine, inner: Thing, name: str, args: tuple[Value, ...]) -> Value:
     return Unknown(inner.feeds)
 
 
+def _process(m: Machine, inner: Thing, name: str, args: tuple[Value, ...]) -> Value:
+    own = name.lstrip(".?=")
+    if own in ("name", "processname"):
+        return fed(inner.name, inner.feeds)
+    if own in ("kill", "closemainwindow"):
+        m.emit(["Stop-Process", concat(["-Name:", inner.name])], builtin=True)
+        return None
+    return Unknown(inner.feeds)
+
+
 def _variable(m: Machine, inner: Thing, name: str, args: tuple[Value, ...]) -> Value:
     own = name.lstrip(".?=")
     if own in ("name", "tostring"):
@@ -433,6 +447,7 @@ _THINGS: dict[str, Callable[[Machine, Thing, str, tuple[Value, ...]], Value]] = 
     "object": _object,
     "com": _com,
     "wmi": _wmi,
+    "process": _process,
     "variable": _variable,
     "command": _command,
     "scriptblock": _blocked,

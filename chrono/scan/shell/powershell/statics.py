@@ -49,6 +49,10 @@ def static(m: Machine, kind: str, name: str, args: tuple[Value, ...]) -> Value:
         return _path(m, own, args)
     if kind.startswith(("text.encoding", "text.utf8encoding", "text.unicodeencoding", "text.asciiencoding")):
         return Thing("object", f"text.encoding.{own}" if own != "new" else kind)
+    if own in ("gettype", "gettypes", "assembly") or kind == "ref":
+        if any("amsi" in text_of(arg).lower() for arg in args):
+            m.emit(["Disable-Amsi"], builtin=True)
+        return Thing("object", "reflection")
     if kind in ("math",):
         return _math(own, args)
     if kind in ("wmiclass",):
@@ -455,7 +459,7 @@ def _marshal(m: Machine, args: tuple[Value, ...]) -> Value:
 
 def _assembly(m: Machine, args: tuple[Value, ...]) -> Value:
     feeds = tuple(f for arg in args for f in feeds_of(arg))
-    m.emit(["Invoke-Expression", fed("\0", feeds)], builtin=True, feeds=feeds or (("Assembly.Load",),))
+    m.emit(["Invoke-Expression", fed("\0", feeds)], builtin=True, feeds=(*feeds, ("Assembly.Load",)))
     return Unknown(feeds)
 
 

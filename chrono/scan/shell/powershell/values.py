@@ -28,7 +28,7 @@ class Unknown(NamedTuple):
 
 
 class Fed(str):
-    """A text known in part with the commands that its unknown parts come from."""
+    """A text with the commands that it, or its unknown parts, come from."""
 
     __slots__ = ("feeds",)
     feeds: Feeds
@@ -113,9 +113,9 @@ def concat(parts: Iterable[str]) -> str:
     found = list(parts)
     text = "".join(found)
     if "\0" in text:
-        feeds = tuple(dict.fromkeys(f for part in found if isinstance(part, Fed) for f in part.feeds))
-        return fed(collapse(text), feeds)
-    return text[:MAX_TEXT_CHARS]
+        text = collapse(text)
+    feeds = tuple(dict.fromkeys(f for part in found if type(part) is Fed for f in part.feeds))
+    return fed(text[:MAX_TEXT_CHARS], feeds)
 
 
 def elements_of(value: Value) -> tuple[Value, ...]:
@@ -184,7 +184,7 @@ def words_of(value: Value) -> tuple[Word, ...]:
     """The arguments that a program gets of a value."""
     if type(value) is tuple:
         return tuple(word for item in value for word in words_of(item))
-    return (to_word(text_of(value)),)
+    return (to_word(str(text_of(value))),)
 
 
 def number_of(value: Value) -> int | float | None:
