@@ -207,7 +207,16 @@ def _evaluate(
     if started is None:
         return evaluate(text, world, dialect=dialect, via=via)
     return evaluate(
-        text, world, dialect=dialect, args=started.args, via=started.via, cwd=started.cwd, env=started.env, span=span
+        text,
+        world,
+        dialect=dialect,
+        args=started.args,
+        argv0=started.path or "bash",
+        via=started.via,
+        cwd=started.cwd,
+        env=started.env,
+        span=span,
+        lines=started.path is not None,
     )
 
 

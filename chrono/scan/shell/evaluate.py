@@ -9,6 +9,7 @@ from chrono.scan.command import Evaluation, Refusal, Word
 from chrono.scan.shell.interpret import PORTS
 from chrono.scan.shell.lexer import MAX_TEXT_CHARS, LimitReached
 from chrono.scan.shell.machine import Machine
+from chrono.scan.shell.origin import origin_of
 from chrono.scan.shell.parser import parse
 from chrono.scan.shell.shells import dialects_of
 from chrono.scan.shell.starting import run_traps
@@ -28,13 +29,15 @@ def evaluate(
     cwd: str | None = None,
     via: tuple[str, ...] = (),
     span: tuple[int, int] | None = None,
+    lines: bool = False,
 ) -> Evaluation:
     """The commands that a shell text can run, with the words they get.
 
     - `dialect`: "bash", "sh" (dash or bash: both are looked at where they differ) or "zsh" (zsh and bash).
     - `args`, `argv0`: `$1…` and `$0`. `env`: variables set besides the world's environment; both are exported.
     - `cwd`: absolute, the world's where None. `via`: the chain that every command's own chain continues.
-    - `span`: offsets to report for everything, for a text that is not the outermost one.
+    - `span`: offsets to report for everything, for a text that is not the outermost one. `lines`: it is a file that
+      the last link of `via` names; the line is added there.
 
     Never raises: what is not understood is a Refusal "unparsed", a limit "limit", a NUL "nul", an error of its own
     "error".
@@ -56,6 +59,8 @@ def evaluate(
         machine = Machine(world, PORTS, one, argv0, environment, via)
         state = State(environment, cwd or world.cwd)
         state.params = tuple(map(from_word, args))
+        if lines and span is not None and via:
+            machine.origin = origin_of(text, len(via) - 1, span)
         runs.append(_run(machine, state, text, span, whole))
     return runs[0] if len(runs) == 1 else _union(runs)
 
@@ -63,7 +68,7 @@ def evaluate(
 def _run(m: Machine, state: State, text: str, span: tuple[int, int] | None, whole: tuple[int, int]) -> Evaluation:
     try:
         m.source = text if span is None else ""
-        parsed = parse(text, m.dialect, m.budget, span)
+        parsed = parse(text, m.dialect, m.budget, span if m.origin is None else None)
         m.here = whole
         m.subshell(state, lambda: m.body(parsed.body, state))
         m.here = whole

@@ -15,6 +15,7 @@ from chrono.scan.shell.calculate import arithmetic
 from chrono.scan.shell.conditions import decide_conditional
 from chrono.scan.shell.lexer import LimitReached
 from chrono.scan.shell.machine import Call, Machine, Ports
+from chrono.scan.shell.origin import origin_of
 from chrono.scan.shell.parser import parse
 from chrono.scan.shell.simple import process, run_redirected, run_simple, substitute
 from chrono.scan.shell.starting import run_inner, run_program
@@ -297,6 +298,7 @@ def _conditional(m: Machine, node: Conditional, state: State) -> None:
 def _function(m: Machine, node: Function, state: State) -> None:
     state.own()
     state.funcs[node.name] = node.body
+    m.note_function(node.name)
     state.status = 0
 
 
@@ -326,7 +328,7 @@ _WALK: dict[type, Callable[[Machine, Any, State], None]] = {
 }
 
 
-def run_text(m: Machine, text: str, state: State, dialect: str | None, label: str) -> None:
+def run_text(m: Machine, text: str, state: State, dialect: str | None, label: str, is_file: bool) -> None:
     """Runs text in this state; what is wholly unknown is left alone."""
     if not text.strip("\0 \t\n"):
         if "\0" in text:
@@ -335,20 +337,24 @@ def run_text(m: Machine, text: str, state: State, dialect: str | None, label: st
         return
     if m.texts >= MAX_TEXTS:
         raise LimitReached(f"texts run texts more than {MAX_TEXTS} deep")
-    key = (text, dialect or m.dialect, m.here)
+    fixed = None if is_file else m.here
+    key = (text, dialect or m.dialect, fixed)
     parsed = m.parsed.get(key)
     if parsed is None:
-        parsed = m.parsed[key] = parse(text, key[1], m.budget, m.here)
+        parsed = m.parsed[key] = parse(text, key[1], m.budget, fixed)
     frame = m.save()
-    via, around = m.via, m.dialect
-    m.via = (*via, label) if label else via
+    via, around, origin = m.via, m.dialect, m.origin
+    if is_file:
+        m.enter_file(origin_of(text, len(via), m.span()), label)
+    else:
+        m.via = (*via, label) if label else via
     m.dialect = key[1]
     m.texts += 1
     run_body(m, parsed.body, state)
     if parsed.fault is not None:
         m.refuse(Refusal("unparsed", f"{label or 'a text'}: {parsed.fault.why}", m.here))
     m.texts -= 1
-    m.via, m.dialect = via, around
+    m.via, m.dialect, m.origin = via, around, origin
     choices = m.choices
     m.restore(frame)
     m.choices = choices
@@ -376,9 +382,12 @@ def call(m: Machine, name: str, argv: Argv, state: State) -> None:
     m.returns.append([])
     frame = m.save()
     m.redirects, m.assigns = (), ()
+    via, origin = m.via, m.origin
+    m.go_home(name)
     run_node(m, state.funcs[name], state)
     choices = m.choices
     m.restore(frame)
+    m.via, m.origin = via, origin
     m.choices = choices
     settle(state)
     for left in m.returns.pop():

@@ -13,6 +13,7 @@ from chrono.scan.command import Command, Redirect, Refusal
 from chrono.scan.shell.ansi import from_bytes
 from chrono.scan.shell.choices import Choices
 from chrono.scan.shell.lexer import Budget, LimitReached
+from chrono.scan.shell.origin import Origin
 from chrono.scan.shell.parser import Parsed
 from chrono.scan.shell.state import NONZERO_STATUS, Argv, State, Value, settle
 from chrono.scan.shell.syntax import Assign, Body, Node, Process, Subst
@@ -78,7 +79,7 @@ class Ports(NamedTuple):
     subshell: Callable[[Machine, State, Callable[[], None]], None]
     substitute: Callable[[Machine, Subst, State], str]
     process: Callable[[Machine, Process, State], str]
-    run_text: Callable[[Machine, str, State, str | None, str], None]
+    run_text: Callable[[Machine, str, State, str | None, str, bool], None]
     call: Callable[[Machine, str, Argv, State], None]
     run_program: Callable[[Machine, Argv, State, bool, bool], None]
     run_inner: Callable[[Machine, Inner, State], None]
@@ -106,7 +107,8 @@ class Machine:
 
     - Gathered: `commands`, `refusals`, `writes`, `files` (path -> text, None where it is not known), `file_sources`
       (path -> argvs whose output it holds).
-    - Where it stands: `here` (offsets reported), `via`, `dialect`, the running `calls` and `loops`.
+    - Where it stands: `here` (offsets in the text that runs), `origin` (that text's file, None for the outermost),
+      `via`, `dialect`, the running `calls` and `loops`. `homes`: for functions out of a file, it and its link.
     - Of the command that runs: `redirects`, `assigns`, `unset` names, `sources` (argvs whose output is in its words),
       `outside` (a value came from the environment), `last_status` (of its last substitution), `destroys` (what it
       loses cannot be told where a variable is not set).
@@ -136,11 +138,13 @@ class Machine:
         self.fed: dict[str, str] = {}
         self.kept_chars = 0
         self.budget = Budget()
-        self.parsed: dict[tuple[str, str, tuple[int, int]], Parsed] = {}
+        self.parsed: dict[tuple[str, str, tuple[int, int] | None], Parsed] = {}
         self.steps = 0
         self.texts = 0
         self.source = ""
         self.here = (0, 0)
+        self.origin: Origin | None = None
+        self.homes: dict[str, tuple[Origin, str]] = {}
         self.redirects: tuple[Redirect, ...] = ()
         self.assigns: tuple[tuple[str, str], ...] = ()
         self.after = "always"
@@ -187,9 +191,11 @@ class Machine:
         """The name that stands for a process substitution."""
         return self.ports.process(self, part, state)
 
-    def run_text(self, text: str, state: State, *, dialect: str | None = None, label: str = "") -> None:
-        """Runs text in this state (`eval`, `source`, `trap`)."""
-        self.ports.run_text(self, text, state, dialect, label)
+    def run_text(
+        self, text: str, state: State, *, dialect: str | None = None, label: str = "", is_file: bool = False
+    ) -> None:
+        """Runs text in this state (`eval`, `trap`; `source`: the text `is_file` that `label` names)."""
+        self.ports.run_text(self, text, state, dialect, label, is_file)
 
     def run_program(self, argv: Argv, state: State, *, functions: bool, builtins: bool) -> None:
         """Runs one command whose words are known."""
@@ -297,14 +303,16 @@ class Machine:
         assigns = tuple((name, to_word(value)) for name, value in self.assigns) if self.assigns else ()
         upstream = tuple(tuple(map(to_word, feed)) for feed in state.feeds) if state.feeds else ()
         env = self._exported(state) if state.exported else ()
-        via = (*self.via, label) if label else self.via
+        chain = self.chain()
+        via = (*chain, label) if label else chain
+        span = self.span()
         unset = tuple(self.unset) if self.unset else ()
         for cwd in state.cwds:
             self.commands.append(
                 Command(
                     words,
                     via,
-                    self.here,
+                    span,
                     to_word(cwd),
                     self.redirects,
                     stdin,
@@ -332,14 +340,46 @@ class Machine:
         found = [tuple(map(from_word, command.argv)) for command in self.commands[mark:] if not command.builtin]
         return tuple(dict.fromkeys(found[-8:]))
 
+    def span(self) -> tuple[int, int]:
+        """Where in the outermost text it stands."""
+        return self.here if self.origin is None else self.origin.span
+
+    def chain(self) -> tuple[str, ...]:
+        """How it comes to run, with the line in the file that runs."""
+        return self.via if self.origin is None else self.origin.via(self.via, self.here[0])
+
+    def enter_file(self, origin: Origin, link: str) -> None:
+        """What runs from here on stands in the file that the new link names."""
+        self.via = (*self.chain(), link)
+        self.origin = origin
+
+    def note_function(self, function: str) -> None:
+        """Remembers which file a function stands in."""
+        if self.origin is None:
+            self.homes.pop(function, None)
+        else:
+            self.homes[function] = (self.origin, self.via[self.origin.at])
+
+    def go_home(self, function: str) -> None:
+        """What runs from here on stands where the function was written."""
+        origin, link = self.homes.get(function, (None, ""))
+        if origin is self.origin:
+            return
+        if origin is None:
+            self.via, self.origin = self.chain(), None
+        else:
+            self.enter_file(origin._replace(at=len(self.via), span=self.span()), link)
+
     def refuse(self, refusal: Refusal) -> None:
+        if self.origin is not None:
+            refusal = refusal._replace(span=self.origin.span)
         if refusal not in self.refusals:
             self.refusals.append(refusal)
 
     def record_writes(self, redirects: tuple[Redirect, ...]) -> None:
         for redirect in redirects:
             if redirect.op in _FILE_OPS:
-                self.writes.append((redirect, self.here))
+                self.writes.append((redirect, self.span()))
 
     def guarded(self, label: str, run: Callable[[], None]) -> None:
         """Runs with one more link in the chain that explains how a command comes to run."""

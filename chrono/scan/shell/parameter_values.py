@@ -37,7 +37,7 @@ Result = str | ListValue | WordValue
 # What the shell itself sets, and nobody can tell from the text.
 _DYNAMIC = frozenset(
     ("RANDOM", "SRANDOM", "SECONDS", "EPOCHSECONDS", "EPOCHREALTIME", "LINENO", "PPID", "BASHPID", "BASH",
-     "BASH_VERSION", "BASH_VERSINFO", "BASH_COMMAND", "BASH_SOURCE", "BASH_LINENO", "HOSTNAME", "HOSTTYPE",
+     "BASH_VERSION", "BASH_VERSINFO", "BASH_COMMAND", "BASH_LINENO", "HOSTNAME", "HOSTTYPE",
      "OSTYPE", "MACHTYPE", "SHLVL", "SHELLOPTS", "BASHOPTS", "GROUPS", "PIPESTATUS", "COLUMNS", "LINES",
      "REPLY", "_", "ZSH_VERSION", "COMP_WORDS", "DIRSTACK", "status", "pipestatus"),
 )  # fmt: skip
@@ -149,6 +149,8 @@ def _environment(m: Machine, name: str, state: State) -> Value:
         return str(m.world.uid)
     if name == "FUNCNAME":
         return m.calls[-1].name if m.calls else ""
+    if name == "BASH_SOURCE":
+        return _source(m)
     if name in _DYNAMIC:
         return "\0"
     if name == "IFS":
@@ -158,6 +160,14 @@ def _environment(m: Machine, name: str, state: State) -> Value:
     value = state.environment(name)
     m.note_outside()
     return value
+
+
+def _source(m: Machine) -> str:
+    """The file that runs: the script itself, or the one that it sources."""
+    if m.origin is None:
+        return "\0"
+    verb, _, path = m.via[m.origin.at].partition(" ")
+    return path if verb in ("source", ".") else m.shell_name
 
 
 def _keys(m: Machine, part: Param, state: State) -> Result:

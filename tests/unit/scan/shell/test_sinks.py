@@ -64,7 +64,7 @@ RUNS = [
     ("source /dev/stdin <<< 'rm x'", "source /dev/stdin"),
     ("echo 'rm x' > s.sh; sh s.sh", "sh"),
     ("echo 'rm x' > s.sh; chmod +x s.sh; ./s.sh", "./s.sh"),
-    ("echo 'rm x' > s.sh; mv s.sh t; source t", "source t"),
+    ("echo 'rm x' > s.sh; mv s.sh t; source t", "source t:1"),
     ("echo 'rm x' | tee s.sh; bash s.sh", "bash"),
 ]
 
