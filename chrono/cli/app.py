@@ -120,7 +120,7 @@ SECTIONS: tuple[tuple[str, tuple[Verb, ...]], ...] = (
             Verb("scan", "Say what the guard would decide about a command.", "scan"),
             Verb(
                 "rules",
-                "Show the rules that commands are judged by, or begin a pack of your own.",
+                "Show or test the rules, or begin a pack of your own.",
                 "rules",
                 (
                     ("list", "List all rules."),
@@ -133,12 +133,13 @@ SECTIONS: tuple[tuple[str, tuple[Verb, ...]], ...] = (
             ),
             Verb(
                 "policy",
-                "Show, check or trust the policy that holds here.",
+                "Show, check, trust or pin the policy that holds here.",
                 "policy",
                 (
                     ("show", "Show the policy that holds here."),
                     ("check", "Check the policy files."),
                     ("trust", "Let this project's policy file loosen, too, as it is now."),
+                    ("pin", "Hold this project to the policy and rule packs that hold now."),
                 ),
                 default="show",
             ),

@@ -8,11 +8,13 @@ from __future__ import annotations
 import os
 from typing import NamedTuple
 
-from chrono.rulepack.compile import RulePackError, compile_pack
+from chrono.errors import ChronoError
+from chrono.rulepack.compile import compile_pack
+from chrono.scan.command import Many, Word
 from chrono.scan.dictworld import DictWorld, Link, Node
 from chrono.scan.rule import Rule, Ruleset, extended, ruleset_of
 from chrono.scan.scanner import scan
-from chrono.yamlfile import YamlError, load
+from chrono.yamlfile import load
 
 LEAST_CASES = 2
 ALLOWED_BELOW = 40
@@ -20,10 +22,11 @@ ALLOWED_BELOW = 40
 
 
 class Problem(NamedTuple):
-    """One thing that is wrong with a pack: the rule it is about ("" for the pack) and what, for people."""
+    """One thing that is wrong with a pack: the rule it is about ("" for the pack), what, and what helps, for people."""
 
     rule: str
     message: str
+    hint: str = ""
 
 
 class Checked(NamedTuple):
@@ -36,9 +39,28 @@ class Checked(NamedTuple):
     problems: tuple[Problem, ...]
 
 
-class _Case(NamedTuple):
+class Case(NamedTuple):
+    """A command of `cases.yaml`, and the shell that would read it."""
+
     command: str
     shell: str
+
+
+Cases = dict[str, tuple[tuple[Case, ...], tuple[Case, ...]]]
+"""For each rule its hits and its misses."""
+
+
+class PackRead(NamedTuple):
+    """A pack with its cases and the little machine that they are judged in."""
+
+    name: str
+    rules: tuple[Rule, ...]
+    cases: Cases
+    world: DictWorld
+
+
+class BadCases(ChronoError):
+    """`cases.yaml` is not in its form."""
 
 
 def check(folder: str, *, pack: str | None = None, others: Ruleset | None = None) -> Checked:
@@ -50,25 +72,35 @@ def check(folder: str, *, pack: str | None = None, others: Ruleset | None = None
     """
     name = pack or os.path.basename(os.path.abspath(folder))
     try:
-        compiled = compile_pack(_read(folder, "pack.yaml"), f"{name}/pack.yaml", pack=name)
-        body = load(_read(folder, "cases.yaml"), name=f"{name}/cases.yaml").value
-        world = _world(body)
-        cases = _cases(body)
-    except (RulePackError, YamlError, _BadCases) as error:
-        return Checked(name, 0, 0, 0, (Problem("", str(error)),))
+        read = read_pack(folder, pack=name)
+    except ChronoError as error:
+        return Checked(name, 0, 0, 0, (Problem("", error.message),))
     except (OSError, UnicodeDecodeError) as error:
         return Checked(name, 0, 0, 0, (Problem("", f"the pack cannot be read: {error}"),))
-    own = ruleset_of(compiled.rules)
-    known = {rule.id for rule in compiled.rules}
+    cases, world = read.cases, read.world
+    own = ruleset_of(read.rules)
+    known = {rule.id for rule in read.rules}
     problems = [Problem(rule, "has cases but no such rule stands in the pack") for rule in cases if rule not in known]
     hits = misses = 0
-    for rule in compiled.rules:
+    for rule in read.rules:
         wanted, unwanted = cases.get(rule.id, ((), ()))
         hits += len(wanted)
         misses += len(unwanted)
         problems.extend(_of_rule(rule, wanted, unwanted, own, world))
         problems.extend(_of_advice(rule, _together(own, others), world))
-    return Checked(name, len(compiled.rules), hits, misses, tuple(problems))
+    return Checked(name, len(read.rules), hits, misses, tuple(problems))
+
+
+def read_pack(folder: str, *, pack: str | None = None) -> PackRead:
+    """The pack in `folder`; `pack` is its name, the folder's where None.
+
+    Raises RulePackError, YamlError, BadCases, OSError, UnicodeDecodeError.
+    """
+    name = pack or os.path.basename(os.path.abspath(folder))
+    compiled = compile_pack(_read(folder, "pack.yaml"), f"{name}/pack.yaml", pack=name)
+    body = load(_read(folder, "cases.yaml"), name=f"{name}/cases.yaml").value
+    world = _world(body)
+    return PackRead(name, compiled.rules, _cases(body), world)
 
 
 def _together(own: Ruleset, others: Ruleset | None) -> Ruleset:
@@ -79,23 +111,41 @@ def _together(own: Ruleset, others: Ruleset | None) -> Ruleset:
 
 
 def _of_rule(
-    rule: Rule, wanted: tuple[_Case, ...], unwanted: tuple[_Case, ...], own: Ruleset, world: DictWorld
+    rule: Rule, wanted: tuple[Case, ...], unwanted: tuple[Case, ...], own: Ruleset, world: DictWorld
 ) -> list[Problem]:
     problems = []
     if len(wanted) < LEAST_CASES or len(unwanted) < LEAST_CASES:
         message = f"needs at least {LEAST_CASES} hits and {LEAST_CASES} misses, has {len(wanted)} and {len(unwanted)}"
         problems.append(Problem(rule.id, message))
     for case in wanted:
-        if rule.id not in _rules_hit(case, own, world):
-            problems.append(Problem(rule.id, f"does not hit: {case.command}"))
+        found, read = _judged(case, own, world)
+        if rule.id not in found:
+            problems.append(Problem(rule.id, f"does not hit: {case.command}", _instead(found, read)))
     for case in unwanted:
-        if rule.id in _rules_hit(case, own, world):
-            problems.append(Problem(rule.id, f"hits what it should leave alone: {case.command}"))
+        found, read = _judged(case, own, world)
+        if rule.id in found:
+            problems.append(Problem(rule.id, f"hits what it should leave alone: {case.command}", f"read as: {read}"))
     return problems
 
 
-def _rules_hit(case: _Case, own: Ruleset, world: DictWorld) -> set[str]:
-    return {finding.rule for finding in scan(case.command, own, world, shell=case.shell).findings}
+def _judged(case: Case, own: Ruleset, world: DictWorld) -> tuple[set[str], str]:
+    """The rules that a command hits, and the commands it was read as."""
+    told = scan(case.command, own, world, shell=case.shell)
+    read = "; ".join(" ".join(_shown(word) for word in command.argv) for command in told.commands[:4])
+    refused = "; ".join(refusal.why for refusal in told.refusals)
+    return {finding.rule for finding in told.findings}, refused or read or "no command at all"
+
+
+def _instead(found: set[str], read: str) -> str:
+    others = ", ".join(sorted(found))
+    return f"read as: {read}" + (f"; hit by {others}" if others else "; no rule of the pack hits it")
+
+
+def _shown(word: Word) -> str:
+    """A word of a command, with `?` for what is not known."""
+    if isinstance(word, str):
+        return word if word and not any(char in word for char in " \n\t'\"") else repr(word)
+    return "?" if isinstance(word, Many) else "".join("?" if piece is None else piece for piece in word.pieces)
 
 
 def _of_advice(rule: Rule, together: Ruleset, world: DictWorld) -> list[Problem]:
@@ -113,10 +163,6 @@ def _of_advice(rule: Rule, together: Ruleset, world: DictWorld) -> list[Problem]
 # --- cases.yaml
 
 
-class _BadCases(Exception):
-    """`cases.yaml` is not in its form."""
-
-
 def _read(folder: str, name: str) -> str:
     with open(os.path.join(folder, name), encoding="utf-8") as file:
         return file.read()
@@ -124,11 +170,11 @@ def _read(folder: str, name: str) -> str:
 
 def _world(body: object) -> DictWorld:
     if not isinstance(body, dict) or set(body) - {"world", "cases"}:
-        raise _BadCases("cases.yaml has the keys `world` and `cases`")
+        raise BadCases("cases.yaml has the keys `world` and `cases`")
     told = body.get("world") or {}
     known = {"cwd", "home", "project", "files", "links", "folders", "environ", "chrono_home"}
     if not isinstance(told, dict) or set(told) - known:
-        raise _BadCases(f"`world` has the keys {', '.join(sorted(known))}")
+        raise BadCases(f"`world` has the keys {', '.join(sorted(known))}")
     files: dict[str, Node] = {}
     for path, text in _mapping(told.get("files")).items():
         files[path] = text
@@ -153,30 +199,30 @@ def _mapping(value: object) -> dict[str, str]:
     if value is None:
         return {}
     if not isinstance(value, dict) or not all(isinstance(item, str) for item in value.values()):
-        raise _BadCases("a mapping from path to text is expected in `world`")
+        raise BadCases("a mapping from path to text is expected in `world`")
     return value
 
 
-def _cases(body: object) -> dict[str, tuple[tuple[_Case, ...], tuple[_Case, ...]]]:
+def _cases(body: object) -> Cases:
     assert isinstance(body, dict)
     told = body.get("cases")
     if not isinstance(told, dict):
-        raise _BadCases("`cases` is a mapping from rule to `hits` and `misses`")
+        raise BadCases("`cases` is a mapping from rule to `hits` and `misses`")
     found = {}
     for rule, item in told.items():
         if not isinstance(item, dict) or set(item) - {"hits", "misses"}:
-            raise _BadCases(f"{rule}: cases have the keys `hits` and `misses`")
+            raise BadCases(f"{rule}: cases have the keys `hits` and `misses`")
         found[rule] = (_commands(rule, item.get("hits")), _commands(rule, item.get("misses")))
     return found
 
 
-def _commands(rule: str, value: object) -> tuple[_Case, ...]:
+def _commands(rule: str, value: object) -> tuple[Case, ...]:
     cases = []
     for item in value if isinstance(value, list) else []:
         if isinstance(item, str):
-            cases.append(_Case(item, "bash"))
+            cases.append(Case(item, "bash"))
         elif isinstance(item, dict) and set(item) <= {"command", "shell"} and isinstance(item.get("command"), str):
-            cases.append(_Case(item["command"], str(item.get("shell", "bash"))))
+            cases.append(Case(item["command"], str(item.get("shell", "bash"))))
         else:
-            raise _BadCases(f"{rule}: a case is a command, or `command` and `shell`")
+            raise BadCases(f"{rule}: a case is a command, or `command` and `shell`")
     return tuple(cases)

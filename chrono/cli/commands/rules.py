@@ -10,11 +10,12 @@ import typer
 from chrono.cli import shapes
 from chrono.cli.options import Json, screen_of
 from chrono.cli.text import Part, Styled, count
-from chrono.errors import ChronoError
+from chrono.errors import ChronoError, UsageError
 
 if TYPE_CHECKING:
     from chrono.cli.render import Screen
-    from chrono.rulepack.check import Checked
+    from chrono.rulepack.check import Checked, Problem
+    from chrono.rulepack.weaken import Weakened
     from chrono.scan.rule import Rule, Ruleset
 
 _REVERSIBLE = {"files": "a savepoint undoes it", "ask": "asks even with a savepoint", "no": "nothing undoes it"}
@@ -97,6 +98,9 @@ def run_test(
         str | None,
         typer.Argument(metavar="[PACK]", help="One pack by name, or the folder of one.", show_default="all packs"),
     ] = None,
+    weaken: Annotated[
+        bool, typer.Option("--weaken", help="Also find conditions of the rules that no case needs.")
+    ] = False,
     json: Json = False,
 ) -> int:
     """Test the rules.
@@ -105,22 +109,120 @@ def run_test(
     where one fails.
     """
     from chrono.rulepack.check import check
+    from chrono.rulepack.weaken import weaken as take_apart
 
     screen = screen_of(ctx)
     ruleset = _ruleset(screen)
     with screen.working("judging"):
-        results = [check(folder, pack=name, others=ruleset) for name, folder in _folders(pack)]
-    ok = not any(result.problems for result in results)
+        folders = _folders(pack)
+        results = [check(folder, pack=name, others=ruleset) for name, folder in folders]
+        sound = [folder for folder, result in zip(folders, results, strict=True) if result.rules]
+        apart = [take_apart(folder, pack=name) for name, folder in sound] if weaken else []
+    ok = not any(result.problems for result in results) and not any(one.survivors for one in apart)
     if json:
-        screen.value({"ok": ok, "packs": [_checked_json(result) for result in results]})
+        weakened = {one.pack: one for one in apart}
+        screen.value({"ok": ok, "packs": [_checked_json(result, weakened.get(result.pack)) for result in results]})
         return 0 if ok else 1
     for result in results:
-        mark = Styled("FAIL", "red") if result.problems else Styled("ok  ", "green")
-        judged = f"{count(result.hits, 'hit')}, {count(result.misses, 'miss', 'misses')}"
-        screen.line(mark, f"  {result.pack}: {count(result.rules, 'rule')}, {judged}")
-        for problem in result.problems:
-            screen.text("      ", f"{problem.rule or result.pack}: {problem.message}", indent=8)
+        _print_checked(screen, result)
+    for one in apart:
+        _print_weakened(screen, one)
+    failed = sum(bool(result.problems) for result in results)
+    if failed:
+        screen.line("")
+        screen.line(Styled(f"{count(failed, 'pack')} of {len(results)} failed", "red"))
     return 0 if ok else 1
+
+
+def _print_checked(screen: Screen, result: Checked) -> None:
+    mark = Styled("FAIL", "red") if result.problems else Styled("ok  ", "green")
+    judged = f"{count(result.hits, 'hit')}, {count(result.misses, 'miss', 'misses')}"
+    screen.line(mark, f"  {result.pack}: {count(result.rules, 'rule')}, {judged}")
+    by_rule: dict[str, list[Problem]] = {}
+    for problem in result.problems:
+        by_rule.setdefault(problem.rule, []).append(problem)
+    for rule, problems in by_rule.items():
+        if rule:
+            screen.line("      ", Styled(rule, "bold"))
+        for problem in problems:
+            screen.text("        - " if rule else "      - ", problem.message, indent=10)
+            if problem.hint:
+                screen.text("          ", problem.hint, indent=10)
+
+
+def _print_weakened(screen: Screen, result: Weakened) -> None:
+    if not result.survivors:
+        screen.line(Styled("ok  ", "green"), f"  {result.pack}: a case needs each of {count(result.judged, 'part')}")
+        return
+    screen.line(
+        Styled("FAIL", "red"), f"  {result.pack}: {len(result.survivors)} of {count(result.judged, 'part')} not needed"
+    )
+    for rule in dict.fromkeys(one.rule for one in result.survivors):
+        screen.line("      ", Styled(rule, "bold"), "  passes all its cases without")
+        for one in result.survivors:
+            if one.rule == rule:
+                screen.text("        - ", one.what, indent=10)
+    screen.text(
+        "      add a case for each: a miss that only this condition keeps out, a hit that only this finds", indent=6
+    )
+
+
+def run_new(
+    ctx: typer.Context,
+    pack: Annotated[str, typer.Argument(metavar="PACK", help="Its name: small letters, digits, dashes.")],
+    into: Annotated[str, typer.Option("--into", metavar="FOLDER", help="Where its folder is made.")] = ".",
+    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Only say what would be written.")] = False,
+    json: Json = False,
+) -> None:
+    """Begin a rule pack of your own.
+
+    Makes a folder with a distribution that builds: one rule, its cases, a test. Replace the rule by your own.
+    """
+    from chrono.rulepack.scaffold import plan_pack, write_pack
+
+    screen = screen_of(ctx)
+    plan = plan_pack(pack, into)
+    if not dry_run:
+        try:
+            write_pack(plan)
+        except OSError as error:
+            raise ChronoError(f"{plan.folder} cannot be written: {error.strerror}") from None
+    if json:
+        screen.value({"pack": plan.pack, "folder": plan.folder, "files": [path for path, _ in plan.files]})
+        return
+    screen.line(Styled("would write" if dry_run else "written", "green"), f"  {plan.folder}")
+    for path, _ in plan.files:
+        screen.line(f"  {path}")
+    if dry_run:
+        return
+    screen.line("")
+    for what, command in (
+        ("edit", f"{plan.distribution}/{plan.package}/pack.yaml and cases.yaml"),
+        ("test", f"chrono rules test {os.path.join(into, plan.distribution, plan.package)} --weaken"),
+        ("install", f"pip install {os.path.join(into, plan.distribution)}"),
+    ):
+        screen.line(f"  {what:8}", Styled(command, "bold"))
+
+
+def run_schema(
+    ctx: typer.Context,
+    file: Annotated[str, typer.Argument(metavar="pack|cases", help="Which file's.")] = "pack",
+    json: Json = False,
+) -> None:
+    """Print the JSON schema of a pack's files.
+
+    For editors that check YAML: docs/formats of chrono holds the same text. --json makes no difference here.
+    """
+    from json import dumps
+
+    from chrono.rulepack.schema import cases_schema, pack_schema
+
+    if file not in ("pack", "cases"):
+        raise UsageError(f"there is no schema '{file}'", "chrono rules schema pack, or chrono rules schema cases")
+    schema = pack_schema() if file == "pack" else cases_schema()
+    screen = screen_of(ctx)
+    for line in dumps(schema, indent=2, ensure_ascii=False).split("\n"):
+        screen.line(line)
 
 
 def _folders(pack: str | None) -> list[tuple[str | None, str]]:
@@ -128,7 +230,7 @@ def _folders(pack: str | None) -> list[tuple[str | None, str]]:
     from chrono.rulepack.discover import discover
 
     if pack is not None and os.path.isfile(os.path.join(pack, "pack.yaml")):
-        return [(None, os.path.abspath(pack))]
+        return [(_own_name(pack), os.path.abspath(pack))]
     found: list[tuple[str | None, str]] = [
         (source.name, os.path.dirname(source.path)) for source in discover() if pack is None or source.name == pack
     ]
@@ -137,14 +239,30 @@ def _folders(pack: str | None) -> list[tuple[str | None, str]]:
     return found
 
 
-def _checked_json(result: Checked) -> dict[str, shapes.Json]:
-    return {
+def _own_name(folder: str) -> str | None:
+    """What the pack in a folder calls itself: before it is installed, no entry point says so."""
+    from chrono.yamlfile import YamlError, load
+
+    try:
+        with open(os.path.join(folder, "pack.yaml"), encoding="utf-8") as file:
+            value = load(file.read(), name="pack.yaml").value
+    except (OSError, UnicodeDecodeError, YamlError):
+        return None
+    name = value.get("pack") if isinstance(value, dict) else None
+    return name if isinstance(name, str) else None
+
+
+def _checked_json(result: Checked, weakened: Weakened | None) -> dict[str, shapes.Json]:
+    value: dict[str, shapes.Json] = {
         "name": result.pack,
         "rules": result.rules,
         "hits": result.hits,
         "misses": result.misses,
-        "problems": [{"rule": problem.rule, "message": problem.message} for problem in result.problems],
+        "problems": [{"rule": one.rule, "message": one.message, "hint": one.hint} for one in result.problems],
     }
+    if weakened is not None:
+        value["survivors"] = [{"rule": one.rule, "lost": one.lost, "what": one.what} for one in weakened.survivors]
+    return value
 
 
 def _ruleset(screen: Screen) -> Ruleset:
