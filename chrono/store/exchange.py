@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import NamedTuple
 
-from chrono.errors import RemoteError, StoreError
+from chrono.errors import StoreError
 from chrono.layout import ProjectLayout
 from chrono.store import gitprogram, tree
 from chrono.store.checkout import remove_tree
@@ -112,10 +112,10 @@ class Connection:
         self._write_packed(refs)
         branches = [f"{name}:{name}" for name in refs if not name.startswith(forced)]
         specs = [*branches, f"+{forced}*:{forced}*"] if any(name.startswith(forced) for name in refs) else branches
-        out = self._git.run("push", "--porcelain", "--no-verify", "--", REMOTE, *specs, fine=(0, 1))
+        out, said = self._git.attempt("push", "--porcelain", "--no-verify", "--", REMOTE, *specs)
         done = tuple(_pushed(row) for row in out.decode("utf-8", "surrogateescape").splitlines() if "\t" in row)
-        if not done:
-            raise RemoteError("the remote did not say what became of the push", "try again")
+        if not done or any("unpacker error" in one.why for one in done):
+            raise self._git.failed(said)
         return done
 
     def _write_packed(self, refs: Mapping[str, str]) -> None:

@@ -142,9 +142,27 @@ class Git:
 
     def run(self, *arguments: str, fine: Sequence[int] = (0,)) -> bytes:
         """Standard output of one call. Raises RemoteError with what git said, no password in it."""
+        done = self._call(arguments)
+        if done.returncode not in fine:
+            raise self.failed(done.stderr)
+        return done.stdout
+
+    def attempt(self, *arguments: str) -> tuple[bytes, bytes]:
+        """(standard output, standard error) of a call that may fail in part (exit code 1). Raises RemoteError."""
+        done = self._call(arguments)
+        if done.returncode not in (0, 1):
+            raise self.failed(done.stderr)
+        return done.stdout, done.stderr
+
+    def failed(self, said: bytes) -> RemoteError:
+        """What git said on standard error, as an error with a hint."""
+        text = self._clean(said)
+        return RemoteError(f"{self._place.shown}: {_essence(text)}", _hint(text, self._place))
+
+    def _call(self, arguments: Sequence[str]) -> subprocess.CompletedProcess[bytes]:
         settings = [part for setting in _SETTINGS for part in ("-c", setting)]
         try:
-            done = subprocess.run(
+            return subprocess.run(
                 [self._program, *settings, *arguments],
                 cwd=self._folder,
                 env=self._environ,
@@ -156,10 +174,6 @@ class Git:
             )
         except OSError as error:
             raise RemoteError(f"{self._program} could not be run: {error.strerror}", _INSTALL) from None
-        if done.returncode not in fine:
-            said = self._clean(done.stderr)
-            raise RemoteError(f"{self._place.shown}: {_essence(said)}", _hint(said, self._place))
-        return done.stdout
 
     def _clean(self, data: bytes) -> str:
         return self._redact(data.decode("utf-8", "replace").replace(self._place.text, self._place.shown))
@@ -204,7 +218,8 @@ def _hint(said: str, place: Address) -> str:
         return "log in first as you would for git: an ssh key in the agent, or a credential helper of your own git"
     if "host key verification failed" in lower:
         return f"connect once by hand to check the host's key, for example: ssh -T {_ssh_host(place)}"
-    if "not found" in lower or "does not exist" in lower or "not appear to be a git repository" in lower:
+    absent = ("not found", "does not exist", "not appear to be a git repository", "no such repository")
+    if any(words in lower for words in absent):
         return "make an empty bare repository there first: git init --bare PATH, or a new one on the host's web page"
     return "look at the address (chrono remote list) and at the network, then try again"
 

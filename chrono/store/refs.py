@@ -203,7 +203,8 @@ class Refs:
             for name, oid in still.items():
                 self._unlink_if(name, oid)
             for folder in {os.path.dirname(self._path(name)) for name in still}:
-                self._disk.fsync_folder(folder)
+                if os.path.isdir(folder):  # a ref that was only ever packed has none
+                    self._disk.fsync_folder(folder)
         except OSError as error:
             raise StoreError(f"the refs could not be deleted: {error.strerror}") from error
         return len(still)

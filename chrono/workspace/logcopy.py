@@ -177,12 +177,20 @@ def _lay(folder: str, copy: LogCopy) -> LogPlace:
 
 def _empty_home(home: HomeLayout, place: LogPlace, log: str, key: PublicKey | None) -> None:
     """A home that never saw the log; an unsigned one is pinned there, since no key can be trusted instead."""
+    from chrono.audit.append import boot_id
+    from chrono.audit.merkle import leaf_hash
     from chrono.audit.pin import Pin, write_pin
+    from chrono.audit.witness import Mark, Witness
 
     for path in (home.witness, home.trust):
         os.makedirs(path, mode=0o700)
     if key is None:
         write_pin(home, Pin(log, None, place.folder, os.stat(place.folder).st_ino))
+        with open(place.log, "rb") as file:
+            first = leaf_hash(file.readline().removesuffix(b"\n"))
+        witness = Witness(home.witness_log(log), home.witness_lock(log))
+        witness.appended(Mark(1, first.hex(), "", boot_id()))
+        witness.close()
 
 
 def _key_of(place: LogPlace) -> PublicKey | None:
