@@ -156,3 +156,15 @@ def _libc_syncfs() -> Callable[[int], int] | None:
     function.restype = ctypes.c_int
     answer: Callable[[int], int] = function
     return answer
+
+
+_CLONE_FS = 0x200
+
+
+def unshare_cwd() -> bool:
+    """Gives the calling thread a working directory of its own (Linux); False where that is not to be had."""
+    try:
+        answer: int = ctypes.CDLL(None, use_errno=True).unshare(_CLONE_FS)
+    except (OSError, AttributeError, TypeError):
+        return False
+    return answer == 0

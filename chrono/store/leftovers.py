@@ -51,7 +51,8 @@ def _sweep_packs(layout: ProjectLayout, disk: Disk) -> int:
         except OSError:
             continue
     pack_folder = os.path.join(os.fsencode(layout.repo), b"objects", b"pack")
-    names = set(os.listdir(pack_folder))
+    with os.scandir(pack_folder) as entries:
+        names = {entry.name for entry in entries}
     for name in names:
         if name.endswith(b".pack") and name[:-5] + b".idx" not in names:
             swept += _remove_old(os.path.join(pack_folder, name), disk)

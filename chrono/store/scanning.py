@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from chrono.errors import StoreError
@@ -20,6 +20,7 @@ from chrono.store.heavy import EDITOR_NAMES, HEAVY_NAMES, shows_heavy
 from chrono.store.listing import Listing
 from chrono.store.names import CHRONO, GIT, STAGE_PREFIX, tree_name
 from chrono.store.objects import Sink
+from chrono.store.probe import SAME, ask
 from chrono.store.reading import FileReader, NotAFile, Taken, key_of
 from chrono.store.snapshot import Excluded, Skip
 from chrono.store.statcache import CAPTURED, HEAVY, KEPT, NESTED, ZERO, Folder, Key
@@ -90,12 +91,14 @@ class Scan:
     def _walk(self) -> list[Folder]:
         """Visits every folder, a folder before its content; returns them in that order."""
         order = []
+        answers = ask(self._root, self._base)
         stack = [self._base]
         while stack:
             folder = stack.pop()
             order.append(folder)
             if folder.state == CAPTURED:
-                if not self._unchanged(folder):
+                keys = answers.get(folder.path)
+                if keys is None or (keys is not SAME and not self._reread(folder, keys)):
                     self._look(folder)
             else:
                 self._revisit(folder)
@@ -106,26 +109,7 @@ class Scan:
     def _place(self, folder: Folder) -> bytes:
         return self._root + b"/" + folder.path if folder.path else self._root
 
-    def _unchanged(self, folder: Folder) -> bool:
-        """The fast path: the folder lists what it listed, and each name in it is asked for its stat.
-
-        Files whose stat differs are read here; False asks for a full look at the folder.
-        """
-        path = self._place(folder)
-        try:
-            if key_of(os.lstat(path)) != folder.key:
-                return False
-            if not folder.names:
-                return True
-            prefix = path + b"/"
-            keys = list(map(key_of, map(os.lstat, [prefix + name for name in folder.names])))
-        except OSError:
-            return False
-        if keys == folder.keys:
-            return True
-        return self._reread(folder, keys)
-
-    def _reread(self, folder: Folder, keys: list[Key]) -> bool:
+    def _reread(self, folder: Folder, keys: Sequence[Key]) -> bool:
         """Reads again the files of a folder whose names did not change. False where more than content changed."""
         if folder.skips:
             return False

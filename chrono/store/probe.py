@@ -1,0 +1,105 @@
+"""Owns asking the kernel whether known folders and files are still what the stat cache says: the bulk of every scan.
+
+What follows from an answer is decided by `store.scanning`.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Sequence
+from itertools import islice
+
+from chrono.store.disk import unshare_cwd
+from chrono.store.reading import key_of
+from chrono.store.statcache import CAPTURED, Folder, Key
+
+SAME: tuple[Key, ...] = ()
+"""Stands for the keys of a folder in which nothing changed."""
+
+THREADS = 4
+COLD_NS = 15_000
+"""Slower than this a call, the kernel reads from the disk: then several threads wait at once (measured)."""
+_FIRST = 200
+_SHARE = 64
+
+Answers = dict[bytes, Sequence[Key]]
+Ask = Callable[[Sequence[Folder], Answers], None]
+
+
+def ask(root: bytes, base: Folder) -> Answers:
+    """For each folder whose own stat is as known: SAME, or the keys of its files as they are now.
+
+    A folder that is missing in the answer changed, went away or cannot be read. It is asked in threads of their own,
+    whose working directory is theirs alone: a name in the current folder costs the kernel half of what a path does.
+    Where the system has no such threads, paths are used.
+    """
+    folders = [folder for folder in base.walk() if folder.state == CAPTURED]
+    answers: Answers = {}
+    error: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            _ask_all(root, folders, answers)
+        except BaseException as raised:
+            error.append(raised)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    if error:
+        raise error[0]
+    return answers
+
+
+def _ask_all(root: bytes, folders: list[Folder], answers: Answers) -> None:
+    private = unshare_cwd()
+    waiting = iter(folders)
+    asked = 0
+    started = time.perf_counter_ns()
+    while asked < _FIRST:
+        part = list(islice(waiting, 8))
+        if not part:
+            return
+        _ask_part(root, part, answers, private)
+        asked += sum(1 + len(folder.names) for folder in part)
+    if time.perf_counter_ns() - started < COLD_NS * asked:
+        _ask_part(root, list(waiting), answers, private)
+    else:
+        _ask_in_threads(root, list(waiting), answers)
+
+
+def _ask_in_threads(root: bytes, folders: list[Folder], answers: Answers) -> None:
+    shares = iter([folders[start : start + _SHARE] for start in range(0, len(folders), _SHARE)])
+
+    def work() -> None:
+        private = unshare_cwd()
+        for share in shares:  # `next` of a list iterator is one step: no share is taken twice
+            _ask_part(root, share, answers, private)
+
+    threads = [threading.Thread(target=work) for _ in range(THREADS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def _ask_part(root: bytes, folders: Sequence[Folder], answers: Answers, private: bool) -> None:
+    lstat, chdir = os.lstat, os.chdir
+    for folder in folders:
+        place = root + b"/" + folder.path if folder.path else root
+        try:
+            if private:
+                chdir(place)
+                if key_of(lstat(".")) != folder.key:
+                    continue
+                keys = list(map(key_of, map(lstat, folder.names)))
+            else:
+                if key_of(lstat(place)) != folder.key:
+                    continue
+                prefix = place + b"/"
+                keys = list(map(key_of, map(lstat, [prefix + name for name in folder.names])))
+        except OSError:
+            continue
+        answers[folder.path] = SAME if keys == folder.keys else keys
