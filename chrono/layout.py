@@ -45,6 +45,11 @@ class ProjectLayout(NamedTuple):
         return os.path.join(self.dir, "audit.head")
 
     @property
+    def transaction_lock(self) -> str:
+        """Held by the program whose transaction is open; nobody else waits for it."""
+        return os.path.join(self.dir, "transaction.lock")
+
+    @property
     def audit_lock(self) -> str:
         return os.path.join(self.dir, "audit.lock")
 
@@ -144,6 +149,14 @@ class HomeLayout(NamedTuple):
 
     def trusted_policy(self, sha256: str) -> str:
         return os.path.join(self.trust, f"policy-{sha256}")
+
+    def pinned_policy(self, log_id: str) -> str:
+        """The policy and rule packs that one project was pinned to."""
+        return os.path.join(self.trust, f"pinned-{log_id}")
+
+    def seen_policy(self, log_id: str) -> str:
+        """The policy that one log's newest decision was made under."""
+        return os.path.join(self.cache, f"policy-{log_id}")
 
     def remotes(self, log_id: str) -> str:
         """The remotes of the project that has this log: outside of it, so that nothing there can redirect them."""

@@ -1,15 +1,31 @@
-"""Owns the trust of project policies: one file `CHRONO_HOME/trust/policy-<SHA-256>` for each content a person trusted.
+"""Owns a person's word on policies: contents that were trusted, and what one project was pinned to.
 
-Who may trust (never an agent) is decided by `cli` and the rules; the audit record is written by `workspace.config`.
+Trust is one file `CHRONO_HOME/trust/policy-<SHA-256>` a content; a pin one file `pinned-<log id>` a project. Who may
+give it (never an agent) is decided by `cli` and the rules; the audit record is written by `workspace.trust`.
 """
 
 from __future__ import annotations
 
 import os
+from typing import NamedTuple
 
+from chrono.canonical import Json, NotCanonical, canonical_bytes, parse
 from chrono.clock import rfc3339
-from chrono.files import atomic_write
+from chrono.errors import PolicyError
+from chrono.files import atomic_write, fsync_dir
 from chrono.layout import HomeLayout
+
+_MAX_PIN_BYTES = 1 << 20
+_PIN_FORMAT = 1
+
+
+class PolicyPin(NamedTuple):
+    """What a project is held to: the digest of its effective policy, (layer, SHA-256) of each file that took part,
+    (name, SHA-256) of each rule pack."""
+
+    sha256: str
+    files: tuple[tuple[str, str], ...]
+    packs: tuple[tuple[str, str], ...]
 
 
 def is_trusted(home: HomeLayout, sha256: str) -> bool:
@@ -32,3 +48,60 @@ def distrust(home: HomeLayout, sha256: str) -> bool:
     except FileNotFoundError:
         return False
     return True
+
+
+def read_policy_pin(home: HomeLayout, log_id: str) -> PolicyPin | None:
+    """What the project with this log is pinned to, None where it is not. Raises PolicyError (a damaged pin)."""
+    path = home.pinned_policy(log_id)
+    try:
+        fd = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0))
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise _damaged(path, error.strerror or "unreadable") from None
+    try:
+        data = os.read(fd, _MAX_PIN_BYTES)
+    except OSError as error:
+        raise _damaged(path, error.strerror or "unreadable") from None
+    finally:
+        os.close(fd)
+    try:
+        value = parse(data.removesuffix(b"\n"))
+    except NotCanonical as error:
+        raise _damaged(path, str(error)) from None
+    sha256 = value.get("policy") if isinstance(value, dict) else None
+    if not isinstance(value, dict) or not isinstance(sha256, str):
+        raise _damaged(path, "members are missing")
+    return PolicyPin(sha256, _pairs(value.get("files")), _pairs(value.get("packs")))
+
+
+def write_policy_pin(home: HomeLayout, log_id: str, pin: PolicyPin) -> None:
+    """Pins a project, durable before the return. Raises OSError where the home is not writable."""
+    value: dict[str, Json] = {
+        "files": dict(pin.files),
+        "fmt": _PIN_FORMAT,
+        "packs": dict(pin.packs),
+        "policy": pin.sha256,
+    }
+    os.makedirs(home.trust, mode=0o700, exist_ok=True)
+    atomic_write(home.pinned_policy(log_id), canonical_bytes(value) + b"\n")
+
+
+def remove_policy_pin(home: HomeLayout, log_id: str) -> bool:
+    """Ends the pin; False where there was none."""
+    try:
+        os.unlink(home.pinned_policy(log_id))
+    except FileNotFoundError:
+        return False
+    fsync_dir(home.trust)
+    return True
+
+
+def _pairs(value: Json | None) -> tuple[tuple[str, str], ...]:
+    if not isinstance(value, dict):
+        return ()
+    return tuple((name, digest) for name, digest in value.items() if isinstance(digest, str))
+
+
+def _damaged(path: str, why: str) -> PolicyError:
+    return PolicyError(f"the pin of this project's policy {path} cannot be used: {why}", "chrono policy pin")

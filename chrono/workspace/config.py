@@ -12,14 +12,12 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from chrono.errors import ChronoError, PolicyError
-from chrono.layout import HomeLayout, ProjectLayout, default_home
-from chrono.policy.model import DEFAULTS, Policy, PolicyFile
+from chrono.errors import AuditUnverifiable, ChronoError, PolicyError
+from chrono.layout import POLICY_FILE, HomeLayout, ProjectLayout, default_home
+from chrono.policy.model import DEFAULTS, Pin, Policy, PolicyFile
 
 if TYPE_CHECKING:
-    pass
-
-if TYPE_CHECKING:
+    from chrono.policy.pin import PolicyPin
     from chrono.scan.rule import Rule, Ruleset
 
 MAX_POLICY_BYTES = 1_000_000
@@ -110,18 +108,50 @@ def project_policy(layout: ProjectLayout, home: HomeLayout) -> ProjectPolicy:
     return ProjectPolicy(file, file is not None and is_trusted(home, file.sha256))
 
 
-def effective_policy(layout: ProjectLayout | None, home: HomeLayout) -> Policy:
+def effective_policy(layout: ProjectLayout | None, home: HomeLayout, *, held: bool = True) -> Policy:
     """The policy that holds in the project (or outside every project where `layout` is None).
 
-    Raises PolicyError: a broken policy blocks all that is enforced until it is fixed.
+    A project that is pinned is held to what it was pinned to; `held` False looks past the pin. Raises PolicyError: a
+    broken policy, or another than the pinned one, blocks all that is enforced.
     """
     from chrono.policy.layers import effective
 
     user = read_policy(home.policy, home.policy, "user")
     project = project_policy(layout, home) if layout is not None else ProjectPolicy(None, False)
-    if user is None and project.file is None:
-        return effective(DEFAULTS, None, None, project_trusted=False)
-    return effective(DEFAULTS, user, project.file, project_trusted=project.trusted)
+    policy = effective(DEFAULTS, user, project.file, project_trusted=project.trusted)
+    pin = policy_pin(layout, home) if layout is not None and held else None
+    return policy if pin is None else _held_to(policy, pin)
+
+
+def policy_pin(layout: ProjectLayout, home: HomeLayout) -> PolicyPin | None:
+    """What the project is pinned to, None where it is not. Raises PolicyError where the pin is damaged."""
+    from chrono.audit.pin import pin_of_path
+    from chrono.audit.place import log_id, project_place
+    from chrono.policy.pin import read_policy_pin
+
+    try:
+        log = log_id(project_place(layout))
+        if log is None:  # a log that vanished must not take the pin along
+            known = pin_of_path(home, layout.dir)
+            log = known.log if known is not None else None
+    except AuditUnverifiable as error:
+        raise PolicyError(f"whether the policy is pinned cannot be told: {error.message}", error.hint) from None
+    return read_policy_pin(home, log) if log is not None else None
+
+
+def _held_to(policy: Policy, pin: PolicyPin) -> Policy:
+    if policy.sha256 == pin.sha256:
+        return policy._replace(pins=policy.pins + tuple(Pin(name, sha256, 0) for name, sha256 in pin.packs))
+    pinned, now = dict(pin.files), {layer.layer: layer.sha256 for layer in policy.layers}
+    told = []
+    for layer, name in (("project", POLICY_FILE), ("user", "CHRONO_HOME/policy.yaml")):
+        if pinned.get(layer) != now.get(layer):
+            what = "is gone" if layer not in now else "was added" if layer not in pinned else "has changed"
+            told.append(f"{name} {what}")
+    raise PolicyError(
+        f"this project's policy is pinned, and {' and '.join(told) or 'the trust in it has changed'}",
+        "look at it (chrono policy show); a person pins it again with chrono policy pin",
+    )
 
 
 def ruleset_for(policy: Policy, home: HomeLayout) -> Ruleset:
@@ -149,6 +179,11 @@ def _check_pins(policy: Policy, base: Ruleset) -> None:
     for pin in policy.pins:
         if found.get(pin.pack) != pin.sha256:
             state = "has changed" if pin.pack in found else "is not installed"
+            if not pin.line:
+                raise PolicyError(
+                    f"rule pack {pin.pack!r} is pinned with this project's policy and {state}",
+                    "look at its rules (chrono rules list); a person pins them again with chrono policy pin",
+                )
             raise PolicyError(
                 f"rule pack {pin.pack!r} is pinned by the policy (line {pin.line}) and {state}",
                 f"look at its rules (chrono rules list), then pin it again: sha256 {found.get(pin.pack, 'none')}",

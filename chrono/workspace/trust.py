@@ -1,20 +1,25 @@
-"""Owns `chrono policy trust`: a person's word that a project's own policy file may also loosen.
+"""Owns `chrono policy trust` and `pin`: a person's word that a project's own policy file may also loosen, and that
+nothing else than what holds now may hold; and the record of a policy that changed.
 
-What would loosen is shown beforehand by `cli`; that no agent may do this is a rule. The trust itself is kept by
+What would loosen is shown beforehand by `cli`; that no agent may do this is a rule. The word itself is kept by
 `policy.pin`, the audit record here says who gave it, and for which bytes.
 """
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from chrono.errors import ChronoError
+from chrono.files import atomic_write
+from chrono.layout import HomeLayout
 from chrono.policy.model import DEFAULTS, Ignored, PolicyFile
 from chrono.workspace.config import project_policy, read_policy
 from chrono.workspace.savepoints import CLI_WAIT_S
 
 if TYPE_CHECKING:
     from chrono.audit.record import Actor
+    from chrono.policy.pin import PolicyPin
     from chrono.workspace.project import Workspace
 
 
@@ -55,3 +60,57 @@ def trust_policy(ws: Workspace, plan: TrustPlan, by: Actor, *, timeout_s: float 
     act = Act(policy_sha256=now.sha256, more=(("loosens", [*loosens]),))
     ws.log.append(Entry("policy.trusted", by, act), timeout_s=timeout_s)
     trust(ws.home, now.sha256, source=ws.layout.policy, at_ns=ws.clock.now_ns())
+
+
+def pin_policy(ws: Workspace, by: Actor, *, timeout_s: float = CLI_WAIT_S) -> PolicyPin:
+    """Holds the project to the policy and rule packs that hold now; the project's file must be trusted, or loosen
+    nothing. Until it is pinned again, a change of any of them blocks what is enforced.
+
+    Raises PolicyError, Denied, Locked.
+    """
+    from chrono.audit.record import Act, Entry
+    from chrono.policy.pin import PolicyPin, write_policy_pin
+    from chrono.workspace.config import effective_policy, ruleset_for
+
+    ws.require_own()
+    policy = effective_policy(ws.layout, ws.home, held=False)
+    packs = tuple(sorted((pack.name, pack.sha256) for pack in ruleset_for(policy, ws.home).packs))
+    pin = PolicyPin(policy.sha256, tuple((layer.layer, layer.sha256) for layer in policy.layers), packs)
+    act = Act(policy_sha256=policy.sha256, more=(("files", dict(pin.files)), ("packs", dict(packs))))
+    ws.log.append(Entry("policy.pinned", by, act), timeout_s=timeout_s)
+    write_policy_pin(ws.home, ws.log.log_id, pin)
+    return pin
+
+
+def unpin_policy(ws: Workspace, by: Actor, *, timeout_s: float = CLI_WAIT_S) -> bool:
+    """Ends the pin; False where there was none. The record comes first. Raises Denied, Locked."""
+    from chrono.audit.record import Act, Entry
+    from chrono.policy.pin import remove_policy_pin
+
+    ws.require_own()
+    if not os.path.lexists(ws.home.pinned_policy(ws.log.log_id)):
+        return False
+    ws.log.append(Entry("policy.pinned", by, Act(more=(("pinned", False),))), timeout_s=timeout_s)
+    return remove_policy_pin(ws.home, ws.log.log_id)
+
+
+def newest_policy(home: HomeLayout, log_id: str) -> str:
+    """The digest of the policy that this log's newest decision was made under, "" where none is known."""
+    try:
+        fd = os.open(home.seen_policy(log_id), os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+    except OSError:
+        return ""
+    try:
+        seen = os.read(fd, 65).decode("ascii", "replace")
+    finally:
+        os.close(fd)
+    return seen if len(seen) == 64 else ""
+
+
+def now_under(home: HomeLayout, log_id: str, policy_sha256: str) -> None:
+    """Notes the policy of the newest decision. A cache: where it is lost, one change is not told of."""
+    try:
+        os.makedirs(home.cache, mode=0o700, exist_ok=True)
+        atomic_write(home.seen_policy(log_id), policy_sha256.encode("ascii"), durable=False)
+    except OSError:
+        pass  # the decision itself is recorded, with the policy it was made under

@@ -26,11 +26,16 @@ def run_show(ctx: typer.Context, json: Json = False) -> None:
     cloned repository: it can only tighten until you trust it.
     """
     screen = screen_of(ctx)
-    policy = _effective(screen)
+    policy = _effective(screen, held=False)
+    problem, pinned = _pin_state(screen)
     if json:
-        screen.value(_json(policy))
+        screen.value({**_json(policy), "pinned": pinned, "pin_problem": problem})
         return
     screen.table(_rows(policy))
+    if problem is not None:
+        screen.warning(f"{problem}; until a person pins it again, everything the guard judges is blocked")
+    elif pinned:
+        screen.text("pinned: a change of these files or of the rule packs blocks until chrono policy pin")
     if policy.ignored:
         screen.warning(f"{count(len(policy.ignored), 'line')} of chrono-policy.yaml would loosen and {_does(policy)}:")
         show_loosenings(screen, policy.ignored)
@@ -110,6 +115,72 @@ def run_trust(
     return 0
 
 
+def run_pin(
+    ctx: typer.Context,
+    remove: Annotated[bool, typer.Option("--remove", help="End the pin.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    json: Json = False,
+) -> int:
+    """Hold this project to the policy and rule packs that hold now.
+
+    A policy file that is edited or deleted, or a rule pack that changes, then blocks what the guard judges until a
+    person pins again. Pinning also trusts the project's policy file, after showing what it loosens. Agents are refused.
+    """
+    from chrono.workspace.actors import actor
+    from chrono.workspace.trust import pin_policy, plan_trust, trust_policy, unpin_policy
+
+    screen = screen_of(ctx)
+    if screen.agent:
+        raise Denied(
+            f"an agent cannot pin a policy ({screen.agent} is set)", "a person runs this in a terminal of their own"
+        )
+    ws = workspace(screen)
+    if remove:
+        ended = unpin_policy(ws, actor(screen.environ))
+        if json:
+            screen.value({"pinned": None, "removed": ended})
+        else:
+            screen.line("the policy is no longer pinned" if ended else "the policy was not pinned")
+        return 0
+    plan = plan_trust(ws)
+    if plan is not None and plan.loosens and not plan.trusted:
+        if not json:
+            _show_plan(screen, ws.layout.policy, plan)
+        if not yes and not screen.person:
+            raise Denied("nobody is there to be asked", "read what it loosens, then: chrono policy pin --yes")
+        if not yes and not screen.confirm("Is this your own policy, and do you want that?"):
+            screen.note("nothing was changed")
+            return 1
+        trust_policy(ws, plan, actor(screen.environ))
+    pin = pin_policy(ws, actor(screen.environ))
+    if json:
+        screen.value({"pinned": pin.sha256, "files": dict(pin.files), "packs": dict(pin.packs)})
+        return 0
+    files = " and ".join(f"the {layer} file" for layer, _ in pin.files) or "the defaults"
+    screen.line(Styled("pinned", "green"), f"  {files}, {count(len(pin.packs), 'rule pack')}")
+    return 0
+
+
+def _pin_state(screen: Screen) -> tuple[str | None, bool]:
+    """What does not fit the pin of the project around here, and whether there is one."""
+    import os
+
+    from chrono.errors import PolicyError
+    from chrono.layout import find_project
+    from chrono.workspace.config import effective_policy, home_layout, policy_pin, ruleset_for
+
+    layout, home = find_project(os.path.realpath(here())), home_layout(screen.environ)
+    if layout is None:
+        return None, False
+    try:
+        if policy_pin(layout, home) is None:
+            return None, False
+        ruleset_for(effective_policy(layout, home), home)
+    except PolicyError as error:
+        return error.message, True
+    return None, True
+
+
 def _show_plan(screen: Screen, path: str, plan: TrustPlan) -> None:
     if plan.loosens:
         screen.text(f"{path} loosens:")
@@ -118,13 +189,13 @@ def _show_plan(screen: Screen, path: str, plan: TrustPlan) -> None:
         screen.text(f"{path} loosens nothing")
 
 
-def _effective(screen: Screen) -> Policy:
+def _effective(screen: Screen, *, held: bool = True) -> Policy:
     import os
 
     from chrono.layout import find_project
     from chrono.workspace.config import effective_policy, home_layout
 
-    return effective_policy(find_project(os.path.realpath(here())), home_layout(screen.environ))
+    return effective_policy(find_project(os.path.realpath(here())), home_layout(screen.environ), held=held)
 
 
 def _rows(policy: Policy) -> list[tuple[str, str]]:

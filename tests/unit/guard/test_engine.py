@@ -319,3 +319,36 @@ def test_other_events_pass_without_a_trace(guarded: Guarded) -> None:
     before = len(guarded.records())
     assert guarded.fire("Stop") == ALLOWED
     assert len(guarded.records()) == before
+
+
+def test_another_policy_is_recorded_before_the_first_decision_under_it(guarded: Guarded) -> None:
+    guarded.bash("ls")
+    (guarded.project / "chrono-policy.yaml").write_text("thresholds: {block: 60}\n")
+    guarded.bash("ls", "t2")
+    guarded.bash("ls", "t3")
+    Guarded.bash(guarded, "ls", "t4")
+    guarded.resources.close()
+    guarded.resources = Resources()  # another process
+    guarded.bash("ls", "t5")
+    kinds = guarded.kinds()
+    assert kinds.count("policy.changed") == 1
+    at = kinds.index("policy.changed")
+    before, changed, after = guarded.records()[at - 1 : at + 2]
+    assert changed["act"]["before"] == before["act"]["policy_sha256"]
+    assert changed["act"]["policy_sha256"] == after["act"]["policy_sha256"]
+
+
+def test_a_pinned_policy_that_is_deleted_blocks(guarded: Guarded) -> None:
+    from chrono.workspace.project import Workspace
+    from chrono.workspace.trust import pin_policy
+
+    policy = guarded.project / "chrono-policy.yaml"
+    policy.write_text("thresholds: {block: 60}\n")
+    pin_policy(Workspace.open(str(guarded.project), guarded.environ), actor(guarded.environ))
+    assert guarded.bash("ls").exit_code == 0
+    assert b"deny" not in guarded.bash("ls").stdout
+    policy.unlink()
+    blocked = guarded.bash("ls")
+    assert b"pinned" in blocked.stdout + blocked.stderr
+    policy.write_text("thresholds: {block: 60}\n")
+    assert b"pinned" not in guarded.bash("ls").stdout

@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 
 from chrono.audit.record import Actor
-from chrono.errors import ChronoError, Denied
+from chrono.errors import ChronoError, Denied, PolicyError
+from chrono.policy.pin import write_policy_pin
+from chrono.workspace.config import effective_policy, ruleset_for
 from chrono.workspace.covers import covers
 from chrono.workspace.project import Workspace
-from chrono.workspace.trust import plan_trust, trust_policy
+from chrono.workspace.trust import pin_policy, plan_trust, trust_policy, unpin_policy
 
 from .test_savepoints import records
 
@@ -51,3 +53,45 @@ def test_a_stranger_project_cannot_be_trusted(
     assert plan is not None
     with pytest.raises(Denied):
         trust_policy(opened, plan, by)
+
+
+def test_a_pin_holds_the_project_to_what_held_then(ws: Workspace, root: Path, by: Actor) -> None:
+    policy = root / "chrono-policy.yaml"
+    policy.write_text("thresholds: {block: 60}\n")
+    pin = pin_policy(ws, by)
+    assert records(ws)[-1].ev == "policy.pinned"
+    assert records(ws)[-1].act["policy_sha256"] == ws.policy().sha256 == pin.sha256
+    for damage, why in ((None, "is gone"), ("thresholds: {block: 61}\n", "has changed")):
+        policy.unlink() if damage is None else policy.write_text(damage)
+        with pytest.raises(PolicyError, match=f"chrono-policy.yaml {why}"):
+            ws.policy()
+        assert effective_policy(ws.layout, ws.home, held=False).thresholds.block != 60
+    policy.write_text("thresholds: {block: 60}\n")
+    assert ws.policy().thresholds.block == 60
+    Path(ws.home.policy).write_text("allow: [make]\n")
+    with pytest.raises(PolicyError, match=r"policy\.yaml was added"):
+        ws.policy()
+    assert unpin_policy(ws, by)
+    assert records(ws)[-1].act["pinned"] is False
+    assert ws.policy().allow
+    assert not unpin_policy(ws, by)
+
+
+def test_a_pin_holds_rule_packs_too(ws: Workspace, by: Actor) -> None:
+    pin = pin_policy(ws, by)
+    ruleset_for(ws.policy(), ws.home)
+    name = pin.packs[0][0]
+    write_policy_pin(ws.home, ws.log.log_id, pin._replace(packs=((name, "0" * 64), *pin.packs[1:])))
+    with pytest.raises(PolicyError, match=f"rule pack '{name}' is pinned with this project's policy"):
+        ruleset_for(ws.policy(), ws.home)
+
+
+def test_a_pin_outlives_the_log_and_a_damaged_one_is_no_pass(ws: Workspace, by: Actor, root: Path) -> None:
+    pin_policy(ws, by)
+    (root / "chrono-policy.yaml").write_text("thresholds: {block: 60}\n")
+    (root / ".chrono" / "audit.jsonl").unlink()
+    with pytest.raises(PolicyError, match="pinned"):
+        ws.policy()
+    Path(ws.home.pinned_policy(ws.log.log_id)).write_text("{}")
+    with pytest.raises(PolicyError, match="cannot be used"):
+        ws.policy()

@@ -51,3 +51,20 @@ def test_a_file_can_be_checked_by_name(folder: Path, chrono: Any) -> None:
     (folder / "other.yaml").write_text("thresholds: 3\n")
     assert chrono("policy", "check", "other.yaml").code == 3
     assert chrono("policy", "check", "missing.yaml").code == 1
+
+
+def test_a_person_pins_and_a_deleted_file_is_a_change(project: Path, chrono: Any) -> None:
+    policy = project / "chrono-policy.yaml"
+    policy.write_text("allow: [make test]\n")
+    assert chrono("policy", "pin", CLAUDECODE="1").code == 4
+    ran = chrono("policy", "pin")
+    assert ran.code == 4 and "make test" in ran.out
+    assert chrono("policy", "pin", "--yes").code == 0
+    assert chrono("policy", "--json").json["pinned"] is True
+    policy.unlink()
+    assert chrono("scan", "ls").code == 3
+    ran = chrono("policy")
+    assert ran.code == 0 and "is gone" in ran.err
+    assert chrono("status").code == 0
+    assert chrono("policy", "pin", "--remove").code == 0
+    assert chrono("scan", "ls").code == 0
