@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterator
 
 from chrono.layout import PROJECT_DIR
-from chrono.scan.command import Command, Word
+from chrono.scan.command import Command, Glob, Word
 from chrono.scan.finding import Target
 from chrono.scan.gitindex import is_changed, is_committed, is_tracked, may_be_ignored
 from chrono.scan.options import Parsed, parse
@@ -168,7 +168,12 @@ class _Git:
             text = word if isinstance(word, str) else None
             if text is not None and text.startswith((":/", ":(top)")):
                 text = os.path.join(top or "/", text.removeprefix(":(top)").removeprefix(":/"))
-            for spot in self.ground.spots(word if text is None else text, self.folder or self.command.cwd):
+            spots = self.ground.spots(word if text is None else text, self.folder or self.command.cwd)
+            if text is not None and is_glob(text) and (type(word) is not Glob or not any(s.exists for s in spots)):
+                # Quoted, or fitting no name here: git itself matches it, in all folders.
+                yield from self.everything("discard", text)
+                continue
+            for spot in spots:
                 target = spot.target
                 if target.place == "control":
                     yield Touch("write", spot)

@@ -284,7 +284,13 @@ def _dd(asked: Asked) -> Iterator[Claim]:
 
 
 def _tee(asked: Asked) -> Iterator[Claim]:
-    return _all(asked.parsed.words, "append" if asked.parsed.has_any(("-a", "--append")) else "write")
+    if asked.parsed.has_any(("-a", "--append")):
+        return _all(asked.parsed.words, "append")
+    return _all(asked.parsed.words, "empty" if _is_fed_nothing(asked.command) else "write")
+
+
+def _is_fed_nothing(command: Command) -> bool:
+    return command.stdin == "" or any(r.op == "<" and r.target == "/dev/null" for r in command.redirects)
 
 
 def _mode(asked: Asked) -> Iterator[Claim]:
@@ -383,8 +389,8 @@ def _wget(asked: Asked) -> Iterator[Claim]:
 
 def _tar(asked: Asked) -> Iterator[Claim]:
     """Archives are read and written; what a member list holds is not known."""
-    first = asked.command.argv[1] if len(asked.command.argv) > 1 else ""
-    letters = first if isinstance(first, str) else ""
+    given = [word for word in asked.command.argv[1:] if isinstance(word, str) and not word.startswith("--")]
+    letters = given[0] if given else ""
     parsed = asked.parsed
     creates = ("c" in letters.lstrip("-")[:6] and not letters.startswith("--")) or parsed.has("--create")
     extracts = ("x" in letters.lstrip("-")[:6] and not letters.startswith("--")) or parsed.has_any(("-x", "--extract"))
@@ -399,7 +405,7 @@ def _tar(asked: Asked) -> Iterator[Claim]:
 
 def _archive(asked: Asked) -> Iterator[Claim]:
     yield from _all(asked.parsed.words[:1], "write")
-    moved = asked.name == "zip" and asked.parsed.has_any(("-m", "--move"))
+    moved = asked.parsed.has_any(("-m", "--move")) if asked.name == "zip" else "-sdel" in asked.command.argv
     yield from _all(asked.parsed.words[1:], "delete-tree" if moved else "read")
 
 
@@ -509,7 +515,7 @@ _READERS: dict[str, Reader] = {
     "dcfldd": _dd,
     **dict.fromkeys(("ddrescue", "dd_rescue"), _scp),
     "tee": _tee,
-    "sponge": _write,
+    "sponge": _tee,
     "touch": _touch_file,
     "chmod": _mode,
     "chown": _mode,

@@ -59,20 +59,27 @@ def from_interpreter(scene: Scene) -> Answers:
     return reader(scene) if reader else []
 
 
-_CHECKS = {
-    "sh": ("n",), "bash": ("n",), "zsh": ("n",), "javascript": ("--check", "-c"), "ruby": ("c", "--syntax-check"),
-    "perl": ("c",), "php": ("l", "--syntax-check"),
-}  # fmt: skip
+_SHELL_LETTERS = frozenset("abefhkmnuvxBCEHPT")
+_CHECKS: dict[str, tuple[str, frozenset[str], tuple[str, ...]]] = {
+    "sh": ("n", _SHELL_LETTERS, ()),
+    "bash": ("n", _SHELL_LETTERS, ()),
+    "zsh": ("n", _SHELL_LETTERS, ()),
+    "javascript": ("", frozenset(), ("--check", "-c")),
+    "ruby": ("c", frozenset("cwWvd"), ("--syntax-check",)),
+    "perl": ("c", frozenset("cwWtT"), ()),
+    "php": ("l", frozenset("ln"), ("--syntax-check",)),
+}
+"""By language: the letter that only checks, letters it may stand among, long options that say the same."""
 
 
 def _only_checks(args: tuple[Word, ...], language: str) -> bool:
     """Whether the options in front say that the script is read but not run (`bash -n`, `node --check`)."""
+    letter, among, options = _CHECKS.get(language, ("", frozenset(), ()))
     for word in args:
         if not isinstance(word, str) or word[:1] != "-" or len(word) < 2:
             return False
-        for sign in _CHECKS.get(language, ()):
-            if word == sign or (len(sign) == 1 and word[1] != "-" and sign in word[1:] and word[1:].isalpha()):
-                return language != "perl" or "e" not in word
+        if word in options or (letter and letter in word and among.issuperset(word[1:])):
+            return True
     return False
 
 
