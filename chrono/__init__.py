@@ -5,14 +5,15 @@ This facade owns the public names and resolves them lazily (PEP 562), so that `i
 
 __version__ = "0.1.0"
 
-# name -> module that defines it
+# name -> module that defines it; type checkers read __init__.pyi
 _PUBLIC: dict[str, str] = {
     "ChronoError": "chrono.errors",
-    "Workspace": "chrono.workspace.project",
+    "Transaction": "chrono.workspace.transaction",
+    "Workspace": "chrono.workspace.api",
     "assess": "chrono.workspace.assess",
 }
 
-__all__ = ["ChronoError", "Workspace", "__version__", "assess"]
+__all__ = ["ChronoError", "Transaction", "Workspace", "__version__", "assess"]
 
 
 def __getattr__(name: str) -> object:

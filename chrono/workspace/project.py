@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from chrono.clock import Clock, SystemClock
 from chrono.errors import Denied, NoWorkspace
@@ -53,7 +53,7 @@ class Workspace:
         *,
         clock: Clock | None = None,
         keys: KeySettings | None = None,
-    ) -> Workspace:
+    ) -> Self:
         """The project around folder `start`: the nearest `.chrono` at or above it, links resolved.
 
         `environ` says where CHRONO_HOME and, unless `keys` does, the signing key is. Raises NoWorkspace.
