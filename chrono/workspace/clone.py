@@ -194,12 +194,13 @@ def _choose(order: _Order, objects: Layered, arrived: Arrived) -> Judged:
 
 
 def _local(arrived: Arrived, log: str) -> dict[str, str]:
-    """The refs that the new project has of its own: shared branches, and the chosen log's savepoints."""
+    """The refs that the new project has of its own: shared branches, and the chosen log's savepoints. What was under
+    way over there (a merge, operations to undo) stays there."""
     found = {name: oid for name, oid in arrived.refs.items() if name.startswith("refs/heads/")}
     for name, oid in remotes.logs_in(arrived.refs)[log].items():
         if name.startswith("heads/"):
             found.setdefault(f"refs/{name}", oid)
-        elif name != "audit":
+        elif name.startswith(("auto/", "rescue/")) or name == "meta":
             found[f"refs/chrono/{name}"] = oid
     return found
 

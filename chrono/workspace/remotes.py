@@ -29,8 +29,6 @@ TRACKING = "refs/chrono/remotes/"
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,60}")
 _LOG_REF = re.compile(re.escape(LOGS) + r"([0-9a-f]{32})/(.+)")
-_SENT = ("refs/chrono/auto/", "refs/chrono/rescue/")
-_SENT_WHOLE = ("refs/chrono/meta", "refs/chrono/op")
 
 
 class Remote(NamedTuple):
@@ -120,7 +118,7 @@ def sent(refs: dict[str, str], log: str) -> dict[str, str]:
         if name.startswith("refs/heads/"):
             found[name] = oid
             found[f"{LOGS}{log}/heads/{name.removeprefix('refs/heads/')}"] = oid
-        elif name.startswith(_SENT) or name in _SENT_WHOLE:
+        elif name.startswith("refs/chrono/") and not name.startswith(TRACKING):
             found[f"{LOGS}{log}/{name.removeprefix('refs/chrono/')}"] = oid
     return found
 

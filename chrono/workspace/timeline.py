@@ -27,7 +27,7 @@ ORDINARY = frozenset({"manual", "auto", "rescue", "crash", "commit"})
 _JUMPS = frozenset({"checkout", "undo", "redo"})
 _RUNS = {"command": "command", "file": "file", "run.start": "run"}
 _ENDS = frozenset({"command", "file", "run.end"})
-_FILES = ("refs/heads/", "refs/chrono/auto/", "refs/chrono/rescue/")
+_FILES = ("refs/heads/", "refs/chrono/auto/", "refs/chrono/rescue/", "refs/chrono/merge")
 _MARKS = (b'"anchor":{', b'"savepoint":"', b'"phase":"end"', b'"target":"')
 
 
@@ -273,13 +273,13 @@ def _begun(path: str) -> str:
 def _state(ws: Workspace, record: Record) -> State | None:
     """The state that a record tells of: an anchored savepoint, or the end of a verb that went to one."""
     user = _text(record.by.get("user"))
-    if record.anchor is not None:
-        ref, commit = record.anchor.get("ref"), record.anchor.get("commit")
-        if not isinstance(commit, str) or (isinstance(ref, str) and not ref.startswith(_FILES)):
-            return None
+    anchor = record.anchor or {}
+    ref, commit = anchor.get("ref"), anchor.get("commit")
+    if isinstance(commit, str) and (not isinstance(ref, str) or ref.startswith(_FILES)):
         found = _savepoint(ws, commit)
         return State(found, _verb(found), user) if found is not None else None
-    if record.ev in _JUMPS and record.act.get("phase", "end") == "end" and "worktree" not in record.act:
+    whole = not record.act.get("paths") and "worktree" not in record.act
+    if record.ev in _JUMPS and whole and record.act.get("phase", "end") == "end":
         target = record.act.get("target")
         found = _savepoint(ws, target) if isinstance(target, str) else None
         return State(found, record.ev, user) if found is not None else None

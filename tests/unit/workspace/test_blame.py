@@ -11,7 +11,7 @@ import pytest
 from chrono.audit.record import Actor
 from chrono.errors import NoSuchSavepoint, UsageError
 from chrono.store.tracing import shared_lines
-from chrono.workspace import rollback
+from chrono.workspace import branches, merging, rollback
 from chrono.workspace.blame import blame
 from chrono.workspace.project import Workspace
 from chrono.workspace.savepoints import save
@@ -112,6 +112,21 @@ def test_a_rollback_brings_the_names_back_too(ws: Workspace, by: Actor, root: Pa
     one.bash("rm src/a.txt", (root / "src" / "a.txt").unlink)
     rollback.apply(ws, rollback.plan(ws, good), by)
     assert who(ws, "src/a.txt") == ["start", a]
+
+
+def test_lines_that_a_merge_brought_keep_their_names(ws: Workspace, by: Actor, root: Path) -> None:
+    one, two = Session(ws, "s1"), Session(ws, "s2")
+    text = [f"{number}" for number in range(9)]
+    base = one.write("f", "".join(f"{line}\n" for line in text))
+    save(ws, "manual", "base", by)
+    branches.create(ws, "topic", by)
+    branches.checkout(ws, "topic", by)
+    theirs = two.write("f", "".join(f"{line}\n" for line in [*text, "theirs"]))
+    branches.checkout(ws, "main", by)
+    ours = one.write("f", "".join(f"{line}\n" for line in ["ours", *text]))
+    done = merging.merge(ws, "topic", by)
+    assert done is not None and not done.conflicts
+    assert who(ws, "f") == [ours, *[base] * 9, theirs]
 
 
 def test_a_deleted_file_is_told_with_who_deleted_it(ws: Workspace, root: Path) -> None:

@@ -14,7 +14,7 @@ from chrono.audit.place import project_place
 from chrono.audit.record import Actor
 from chrono.audit.verify import read_records
 from chrono.errors import AuditTampered, ChronoError, Denied, NoSuchSavepoint, RemoteError, UsageError
-from chrono.workspace import blame, fetch, push, remotes, rollback
+from chrono.workspace import blame, branches, fetch, merging, push, remotes, rollback
 from chrono.workspace.clone import Cloned, clone
 from chrono.workspace.init import initialise
 from chrono.workspace.project import Workspace
@@ -138,6 +138,28 @@ def test_work_goes_back_and_forth_and_both_logs_hold(
     assert (root / "mine").exists() and not (root / "theirs").exists()
     assert verify(linked, full=True, strict=True).exit_code == 0
     assert fetch.fetch(linked, None, by).branches[0].state == "same"
+
+
+def test_branches_merges_and_what_is_under_way_travel_too(
+    linked: Workspace, by: Actor, root: Path, cloned: Clone, other: dict[str, str]
+) -> None:
+    branches.create(linked, "topic", by)
+    branches.checkout(linked, "topic", by)
+    (root / "README").write_text("topic\n")
+    save(linked, "manual", "topic", by)
+    branches.checkout(linked, "main", by)
+    (root / "README").write_text("main\n")
+    save(linked, "manual", "main", by)
+    done = merging.merge(linked, "topic", by)
+    assert done is not None and done.conflicts
+    push.push(linked, None, by)
+    again = Workspace.open(cloned().root, other)
+    assert [name for name, _ in again.store.refs("refs/heads/")] == ["refs/heads/main", "refs/heads/topic"]
+    (root / "README").write_text("both\n")
+    merging.end(linked, by)
+    push.push(linked, None, by)
+    fetch.fetch(again, None, by)
+    assert verify(again, full=True).exit_code == 0
 
 
 def test_a_second_push_sends_only_what_is_new(linked: Workspace, by: Actor, root: Path, there: Path) -> None:

@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 from chrono.audit.record import Actor
-from chrono.workspace import rollback, timeline
+from chrono.workspace import branches, rollback, timeline, undoing
 from chrono.workspace.init import initialise
 from chrono.workspace.project import Workspace
 from chrono.workspace.savepoints import save
@@ -105,6 +105,28 @@ def test_a_rollback_is_a_verb_of_chrono(ws: Workspace, by: Actor, root: Path) ->
     assert (root / "README").read_text() == "read\n"
     assert who(ws, "README") == [call, "verb"]
     assert causes(ws, "README")[-1].step.after is not None
+
+
+def test_switching_branches_is_nobodys_edit(ws: Workspace, by: Actor, root: Path) -> None:
+    one = Session(ws, "s1")
+    branches.create(ws, "topic", by)
+    a = one.write("README", "on main\n")
+    branches.checkout(ws, "topic", by)
+    assert (root / "README").read_text() == "read\n"
+    b = one.write("README", "on topic\n")
+    branches.checkout(ws, "main", by)
+    assert (root / "README").read_text() == "on main\n"
+    c = one.write("README", "on main again\n")
+    assert who(ws, "README") == [a, "verb", b, "verb", c]
+
+
+def test_undo_and_redo_are_verbs_of_chrono(ws: Workspace, by: Actor, root: Path) -> None:
+    one = Session(ws, "s1")
+    call = one.write("README", "bad\n")
+    rollback.apply(ws, rollback.plan(ws), by)
+    undoing.apply(ws, undoing.plan_undo(ws), by)
+    assert (root / "README").read_text() == "bad\n"
+    assert who(ws, "README") == [call, "verb", "verb"]
 
 
 def test_what_is_not_saved_yet_belongs_to_the_call_that_runs(ws: Workspace, root: Path) -> None:
