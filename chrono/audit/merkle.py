@@ -76,3 +76,97 @@ class CompactRange:
 
     def copy(self) -> CompactRange:
         return CompactRange(self.size, self.hashes)
+
+
+class Span(NamedTuple):
+    """Leaves `start` to `end` (without), whose root is part of a proof."""
+
+    start: int
+    end: int
+
+
+def inclusion_spans(index: int, size: int) -> tuple[Span, ...]:
+    """The spans whose roots prove leaf `index` in a tree of `size`, the lowest first (RFC 6962 section 2.1.1)."""
+    if not 0 <= index < size:
+        raise ValueError(f"there is no leaf {index} in a tree of {size}")
+    spans, start, end = [], 0, size
+    while end - start > 1:
+        middle = start + _split(end - start)
+        if index < middle:
+            spans.append(Span(middle, end))
+            end = middle
+        else:
+            spans.append(Span(start, middle))
+            start = middle
+    return tuple(reversed(spans))
+
+
+def consistency_spans(old: int, size: int) -> tuple[Span, ...]:
+    """The spans whose roots prove that a tree of `old` leaves is the beginning of one of `size` (RFC 6962 section
+    2.1.2). Empty where the two are the same."""
+    if not 0 < old <= size:
+        raise ValueError(f"a tree of {old} leaves is not the beginning of one of {size}")
+    spans, start, end, whole = [], 0, size, True
+    while old != end:
+        middle = start + _split(end - start)
+        if old <= middle:
+            spans.append(Span(middle, end))
+            end = middle
+        else:
+            spans.append(Span(start, middle))
+            start, whole = middle, False
+    if not whole:
+        spans.append(Span(start, end))
+    return tuple(reversed(spans))
+
+
+def _split(size: int) -> int:
+    """The largest power of two below `size`."""
+    return 1 << ((size - 1).bit_length() - 1)
+
+
+def root_of_inclusion(index: int, size: int, leaf: bytes, path: Sequence[bytes]) -> bytes | None:
+    """The root that `path` leads to from leaf hash `leaf`, None where it is no path (RFC 9162 section 2.1.3.2)."""
+    if not 0 <= index < size:
+        return None
+    place, last, root = index, size - 1, leaf
+    for part in path:
+        if last == 0:
+            return None
+        if place & 1 or place == last:
+            root = node_hash(part, root)
+            while not place & 1 and place:
+                place, last = place >> 1, last >> 1
+        else:
+            root = node_hash(root, part)
+        place, last = place >> 1, last >> 1
+    return root if last == 0 else None
+
+
+def consistent(old: int, old_root: bytes, size: int, root: bytes, path: Sequence[bytes]) -> bool:
+    """Whether `path` proves that the tree of `old` leaves with `old_root` is the beginning of the one of `size` leaves
+    with `root` (RFC 9162 section 2.1.4.2)."""
+    if not 0 < old <= size:
+        return False
+    if old == size:
+        return not path and old_root == root
+    parts = list(path)
+    if old & (old - 1) == 0:
+        parts.insert(0, old_root)
+    if not parts:
+        return False
+    place, last = old - 1, size - 1
+    while place & 1:
+        place, last = place >> 1, last >> 1
+    first = second = parts[0]
+    for part in parts[1:]:
+        if last == 0:
+            return False
+        if place & 1 or place == last:
+            first, second = node_hash(part, first), node_hash(part, second)
+            while not place & 1 and place:
+                place, last = place >> 1, last >> 1
+        else:
+            second = node_hash(second, part)
+        place, last = place >> 1, last >> 1
+    return last == 0 and first == old_root and second == root

@@ -6,7 +6,17 @@ from hashlib import sha256
 
 import pytest
 
-from chrono.audit.merkle import EMPTY_ROOT, CompactRange, leaf_hash
+from chrono.audit.merkle import (
+    EMPTY_ROOT,
+    CompactRange,
+    Span,
+    consistency_spans,
+    consistent,
+    inclusion_spans,
+    leaf_hash,
+    root_of_inclusion,
+)
+from chrono.audit.proof import roots_of
 
 
 def root_by_definition(leaves: list[bytes]) -> bytes:
@@ -62,3 +72,47 @@ def test_a_copy_grows_alone() -> None:
 def test_a_range_has_as_many_hashes_as_its_size_has_ones() -> None:
     with pytest.raises(ValueError, match="perfect subtrees"):
         CompactRange(3, [bytes(32)])
+
+
+def leaf(n: int) -> bytes:
+    return leaf_hash(str(n).encode())
+
+
+def root_of(size: int) -> bytes:
+    tree = CompactRange()
+    for n in range(size):
+        tree.add(leaf(n))
+    return tree.root()
+
+
+def spans_of(spans: tuple[Span, ...]) -> list[bytes]:
+    return list(roots_of([leaf(n) for n in range(max((span.end for span in spans), default=0))], spans))
+
+
+def test_every_leaf_of_every_small_tree_is_proved_and_no_other() -> None:
+    for size in range(1, 40):
+        root = root_of(size)
+        for index in range(size):
+            path = spans_of(inclusion_spans(index, size))
+            assert root_of_inclusion(index, size, leaf(index), path) == root
+            assert root_of_inclusion(index, size, leaf(index + 1), path) != root
+            assert root_of_inclusion(index, size, leaf(index), [*path, root]) is None
+            assert not path or root_of_inclusion(index, size, leaf(index), path[:-1]) != root
+            assert index == 0 or root_of_inclusion(index - 1, size, leaf(index), path) != root
+    assert root_of_inclusion(3, 3, leaf(3), []) is None
+    with pytest.raises(ValueError, match="no leaf"):
+        inclusion_spans(3, 3)
+
+
+def test_every_small_tree_is_proved_to_be_the_beginning_of_a_larger_one() -> None:
+    for size in range(1, 40):
+        for old in range(1, size + 1):
+            path = spans_of(consistency_spans(old, size))
+            assert consistent(old, root_of(old), size, root_of(size), path)
+            assert not consistent(old, root_of(old + 1), size, root_of(size), path)
+            assert not consistent(old, root_of(old), size, root_of(size + 1), path)
+            assert not consistent(old, root_of(old), size, root_of(size), [*path, bytes(32)])
+            assert not path or not consistent(old, root_of(old), size, root_of(size), path[1:])
+    assert not consistent(0, root_of(0), 3, root_of(3), [])
+    with pytest.raises(ValueError, match="beginning"):
+        consistency_spans(4, 3)
