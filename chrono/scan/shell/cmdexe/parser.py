@@ -10,9 +10,13 @@ from typing import NamedTuple
 
 MAX_DEPTH = 40
 MAX_NODES = 8_000
+MAX_GROUPS = 1_000
 
 _BLANK = " \t\r\f\v,;=\xa0"
 _WORD = re.compile(r"[A-Za-z]+")
+_SIGN = re.compile(r'[\n"^()]')
+_LAST_WORD = re.compile(r"\w{1,5}")
+_CONDITION = re.compile(r"(?:^|[&|(@])\s{0,9}(?:else\s{1,9})?(?:if|for)\b", re.I)
 
 
 class Unread(Exception):
@@ -89,45 +93,46 @@ class Label(NamedTuple):
 
 def logical_line(text: str, at: int) -> int:
     """Where the logical line that begins at `at` ends: behind its newline, parentheses and carets heeded."""
-    depth = 0
+    depth = seen = 0
     quoted = False
+    begin = at
     end = len(text)
-    start = at
-    while at < end:
-        char = text[at]
+    while True:
+        found = _SIGN.search(text, at)
+        if found is None:
+            return end
+        at = found.end()
+        char = found.group()
         if char == "\n":
             quoted = False
             if depth <= 0:
-                return at + 1
+                return at
+            begin = at
         elif char == '"':
             quoted = not quoted
-        elif not quoted:
-            if char == "^":
-                if text.startswith("\r\n", at + 1):
-                    at += 1
-                at += 1
-            elif char == "(":
-                if _opens(text, start, at):
-                    depth += 1
-            elif char == ")":
-                depth -= 1 if depth else 0
-        at += 1
-    return end
+        elif quoted:
+            continue
+        elif char == "^":
+            at += 2 if text.startswith("\r\n", at) else 1
+        elif char == "(":
+            seen += 1
+            if seen > MAX_GROUPS:
+                raise TooMuch("it has more groups than can be checked")
+            if _opens(text[max(begin, at - 121) : at - 1]):
+                depth += 1
+        elif depth:
+            depth -= 1
 
 
-def _opens(text: str, start: int, at: int) -> bool:
-    """Whether a parenthesis begins a group (or a list of `for`): it stands where a command may, or behind `in`."""
-    before = text[max(start, at - 200) : at].rstrip(" \t\r@")
+def _opens(before: str) -> bool:
+    """Whether a parenthesis behind this text begins a group (or a list of `for`): it stands where a command may."""
+    before = before.rstrip(" \t\r@")
     if not before or before[-1] in "&|(\n":
         return True
-    word = re.search(r"(\w+)\Z", before)
-    if word is not None and word.group(1).lower() in ("do", "in", "else"):
+    word = _LAST_WORD.match(before[::-1])
+    if word is not None and word.group().lower() in ("od", "ni", "esle"):
         return True
-    line = before.rpartition("\n")[2].lstrip(" \t@(")
-    return (
-        re.match(r"(?:else\s+)?if\b|for\b", line, re.I) is not None
-        or re.search(r"[&|(]\s*(?:if|for)\b", line, re.I) is not None
-    )
+    return _CONDITION.search(before) is not None
 
 
 class Parser:
@@ -249,6 +254,7 @@ class Parser:
         found = re.compile(r"(\d?)(>>|>|<)(?:&(\d))?").match(self.text, self.at)
         if found is None:
             return None
+        self._count()
         self.at = found.end()
         handle = int(found.group(1) or (0 if found.group(2) == "<" else 1))
         if found.group(3):

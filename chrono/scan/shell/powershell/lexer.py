@@ -11,7 +11,7 @@ from chrono.scan.shell.powershell.syntax import Mixed, Text, Variable
 
 MAX_CODE_CHARS = 65_536
 MAX_DEPTH = 40
-MAX_NODES = 30_000
+MAX_NODES = 12_000
 
 DASHES = "-\u2013\u2014\u2015"
 SINGLE = "'\u2018\u2019\u201a\u201b"
@@ -172,6 +172,7 @@ class Lexer:
 
     def dollar(self) -> object:
         """`$name`, `${name}` or `$( … )` in a text; a `$` alone is itself."""
+        self.count()
         if self.text.startswith("$(", self.at):
             return self.substitution()
         found = _VARIABLE.match(self.text, self.at)
