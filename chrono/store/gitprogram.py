@@ -3,7 +3,7 @@
 It runs in a throw-away repository whose configuration is written here, so no hook, credential helper, alias, filter or
 address of the project or of the hidden repository counts; the person's own git configuration (proxies, credential
 helpers, ssh) does. What is sent and fetched is left to `store.exchange`. Why a program and not libgit2:
-docs/decisions/0040-git-for-remotes.md.
+docs/decisions/0043-git-for-remotes.md.
 """
 
 from __future__ import annotations
