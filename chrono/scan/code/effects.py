@@ -83,6 +83,14 @@ class Effects:
         where = f"{self.name}:{self.line}" if self.line else self.name
         return (*self.via, f"{where} {self.label}".strip())
 
+    def enter(self, name: str) -> tuple[str, tuple[str, ...]]:
+        """What happens from here on happens in another file, which this one has called; gives what to put back."""
+        around = (self.name, self.via)
+        if name != self.name:
+            self.via = (*self.via, f"{self.name}:{self.line}" if self.line else self.name)
+            self.name, self.line = name, 0
+        return around
+
     def on_paths(self, *argv: str, targets: Sequence[object], last: object = None) -> None:
         """`argv` on each target (and `last`); a target that stands for every name of a folder becomes its glob."""
         for target in targets:

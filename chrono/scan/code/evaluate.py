@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from chrono.scan.code import tree
 from chrono.scan.code.effects import Effects, TooMuch
 from chrono.scan.code.frames import Arguments, Closure, Library, Scope, Value
+from chrono.scan.code.modules import Modules, name_of
 from chrono.scan.code.narrowing import ending_tested, names_in, with_ending
 from chrono.scan.code.operators import binary, index, slice_of
 from chrono.scan.code.values import (
@@ -54,6 +55,8 @@ class Evaluator:
         self.depth = 0
         self.loops = 0
         self.module = Scope(None)
+        self.module.file = effects.name
+        self.modules: Modules | None = None
         self.star_imports: list[str] = []
         self.endless = 0
         self.last: Value = None
@@ -109,6 +112,22 @@ class Evaluator:
     def registered_of(self, closure: Closure) -> Items:
         """The functions that a command-line group has been given; they run when it does."""
         return self._registered.setdefault(id(closure.node), (closure, Items()))[1]
+
+    def has_time(self) -> bool:
+        """Whether files that the program loads are still looked into; the program itself goes before them."""
+        return self.steps < MAX_STEPS // 4
+
+    def run_file(self, body: tuple[tree.Node, ...], scope: Scope, file: str) -> None:
+        """Runs a file that the program loads; `file` is what the chain calls it."""
+        line, loops = self.effects.line, self.loops
+        if scope is not self.module:
+            scope.file = file
+        around = self.effects.enter(file)
+        self.depth += 1
+        self.run(body, scope)
+        self.depth -= 1
+        self.effects.line, self.loops = line, loops
+        self.effects.name, self.effects.via = around
 
     def _step(self) -> None:
         self.steps += 1
@@ -184,6 +203,9 @@ class Evaluator:
                 return self._bound(member, owner) if bound and isinstance(member, Closure) else member
         if isinstance(owner, Table) and name in owner.entries:
             return owner.entries[name]
+        if isinstance(owner, Thing) and owner.kind == "module":
+            own = name_of(owner, name)
+            return (self.modules.submodule(self, owner, name) or ANY) if own is ANY and self.modules else own
         answer = self.library.attribute(self, owner, name)
         if answer is not None:
             return answer
@@ -287,6 +309,9 @@ class Evaluator:
         scope = Scope(closure.scope)
         self._bind_parameters(closure, args, scope)
         line, loops = self.effects.line, self.loops
+        if scope.file != self.module.file and not self.has_time():
+            return ANY
+        around = self.effects.enter(scope.file)
         self.depth += 1
         closure.active += 1
         self.frames.append(scope)
@@ -302,6 +327,7 @@ class Evaluator:
         closure.active -= 1
         self.depth -= 1
         self.effects.line, self.loops = line, loops
+        self.effects.name, self.effects.via = around
         if id(closure.node) in self._registered:
             registered = self._registered[id(closure.node)][1]
             self.library.method(self, Thing("app", functions=registered), "", Arguments((), {}))

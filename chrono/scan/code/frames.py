@@ -51,14 +51,15 @@ class Library(Protocol):
 
 
 class Scope:
-    """Variables of one function or of the module."""
+    """Variables of one function or of the module; `file` is the one it stands in."""
 
-    __slots__ = ("outer", "parent", "result", "returned", "variables", "yields")
+    __slots__ = ("file", "outer", "parent", "result", "returned", "variables", "yields")
 
     def __init__(self, parent: Scope | None) -> None:
         self.result: Value = None
         self.returned = False
         self.parent = parent
+        self.file: str = parent.file if parent is not None else ""
         self.variables: dict[str, Value] = {}
         self.outer: set[str] = set()
         self.yields: Items | None = None

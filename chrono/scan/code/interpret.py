@@ -160,12 +160,25 @@ class Machine(Evaluator):
         return "raise" if value is NEVER else "return"
 
     def _import(self, node: tree.Import, scope: Scope) -> str | None:
-        known = self.library.attribute(self, Ref(""), node.name)
+        own = self._own_module(node.name)
+        known = self.library.attribute(self, Ref(""), node.name) if own is None else own
         scope.variables[node.alias] = Ref(node.name) if known is None else known
         return None
 
+    def _own_module(self, name: str) -> Value:
+        """The module of the project that is imported, as far as it is one."""
+        if self.modules is None:
+            return None
+        if self.library.language == "python":
+            return self.modules.python(self, name)
+        return self.modules.javascript(self, name) if name.startswith((".", "/")) else None
+
     def _import_all(self, node: tree.ImportAll, scope: Scope) -> str | None:
-        self.star_imports.append(node.name)
+        own = self._own_module(node.name)
+        if isinstance(own, Thing) and isinstance(own.fields["scope"], Scope):
+            scope.variables.update(own.fields["scope"].variables)
+        else:
+            self.star_imports.append(node.name)
         return None
 
     def _scoped(self, node: tree.Scoped, scope: Scope) -> str | None:

@@ -10,6 +10,7 @@ from chrono.scan.code.effects import Effects
 from chrono.scan.code.interpret import Machine
 from chrono.scan.code.javascript_library import JavaScriptLibrary
 from chrono.scan.code.javascript_reader import read_javascript
+from chrono.scan.code.modules import Modules
 from chrono.scan.code.reading import read_and_run
 from chrono.scan.command import Evaluation, Word
 from chrono.scan.world import World
@@ -35,4 +36,5 @@ def commands_of_javascript(
     """What JavaScript or TypeScript does when it is run as a program; as `languages.commands_of`."""
     effects = Effects(world, name=name, cwd=world.cwd if cwd is None else cwd, via=via, span=span)
     machine = Machine(JavaScriptLibrary(), effects, argument_values(name, args))
+    machine.modules = Modules(read_javascript)
     return read_and_run(source, read_javascript, machine, telling=_TELLING)

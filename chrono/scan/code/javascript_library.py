@@ -278,7 +278,8 @@ def _require(run: Machine, args: Arguments) -> Value:
     if not isinstance(name, str):
         return ANY
     if name.startswith((".", "/")):
-        return ANY
+        own = run.modules.javascript(run, name) if run.modules is not None else None
+        return ANY if own is None else own
     return Ref(canonical(name))
 
 

@@ -552,6 +552,9 @@ class JavaScriptReader(TypeSkipper):
         module = self.take().value
         self.accept(";")
         bare = module.removeprefix("node:")
+        if not names and bare.startswith("."):
+            # For what running it does.
+            return (tree.Import(bare, ""),)
         return tuple(tree.Import(f"{bare}.{name}" if name else bare, alias) for name, alias in names)
 
     def _imported(self) -> list[tuple[str, str]]:
@@ -569,7 +572,7 @@ class JavaScriptReader(TypeSkipper):
 
     def an_export(self) -> tuple[tree.Node, ...]:
         self.at += 1
-        self.accept("default")
+        is_default = self.accept("default")
         if self.is_op("{", "*") and self.ahead().kind != "string":
             # `export { a, b } from "x"`.
             while self.token.kind != "end" and not self.is_op(";") and self.token.value not in ("from",):
@@ -579,7 +582,12 @@ class JavaScriptReader(TypeSkipper):
             if self.accept("from"):
                 self.at += 1
             return ()
-        return self.statement()
+        nodes = self.statement()
+        if not is_default or not nodes:
+            return nodes
+        last = nodes[-1]
+        name = last.name if isinstance(last, tree.Function | tree.Class) else ""
+        return (*nodes[: None if name else -1], tree.Assign(tree.Name("default"), tree.Name(name) if name else last))
 
     def skipped(self) -> tuple[tree.Node, ...] | None:
         """`interface X { … }`, `type X = …`, `enum X { … }`, `declare …`: no code."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from chrono.scan.code.arguments import argument_values
 from chrono.scan.code.effects import Effects, TooMuch
 from chrono.scan.code.interpret import Machine
+from chrono.scan.code.modules import Modules
 from chrono.scan.code.python_library import PythonLibrary
 from chrono.scan.code.python_reader import read_python
 from chrono.scan.command import Evaluation, Refusal, Word
@@ -46,7 +47,9 @@ def commands_of_python(
         return effects.evaluation()
     try:
         body = read_python(source)
-        Machine(PythonLibrary(), effects, argument_values(name, args)).run_program(body)
+        machine = Machine(PythonLibrary(), effects, argument_values(name, args))
+        machine.modules = Modules(read_python)
+        machine.run_program(body)
     except SyntaxError as error:
         # Python would not run it either, but the python that is meant may be another one (2, or newer than ours).
         if telling:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from chrono.scan.code.arguments import argument_values
 from chrono.scan.code.effects import Effects
 from chrono.scan.code.interpret import Machine
+from chrono.scan.code.modules import Modules
 from chrono.scan.code.reading import read_and_run
 from chrono.scan.code.ruby_library import RubyLibrary
 from chrono.scan.code.ruby_reader import read_ruby
@@ -32,4 +33,5 @@ def commands_of_ruby(
     """What Ruby does when it is run as a program; as `languages.commands_of`."""
     effects = Effects(world, name=name, cwd=world.cwd if cwd is None else cwd, via=via, span=span)
     machine = Machine(RubyLibrary(), effects, argument_values(name, args))
+    machine.modules = Modules(read_ruby)
     return read_and_run(source, read_ruby, machine, telling=_TELLING)

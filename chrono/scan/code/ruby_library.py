@@ -153,6 +153,14 @@ def _repeat(run: Machine, args: Arguments) -> Value:
 # --- programs and code ------------------------------------------------------------------------------------------------
 
 
+def _require(run: Machine, args: Arguments) -> Value:
+    """A file of the project that is loaded: its names are the program's own."""
+    target = args.at(0)
+    if isinstance(target, str) and run.modules is not None:
+        run.modules.plain(run, target, ".rb")
+    return True
+
+
 def _system(run: Machine, args: Arguments) -> Value:
     options = next((v for v in args.values if isinstance(v, Table)), None)
     cwd = options.entries.get("chdir") if options else None
@@ -494,7 +502,7 @@ _CALLS: dict[str, Handler] = {
     "class_eval": _eval,
     "Binding.eval": _eval,
     "load": _load,
-    "require_relative": lambda run, args: ANY,
+    "require_relative": _require,
     "require": lambda run, args: ANY,
     "puts": lambda run, args: ANY,
     "at_exit": _run_block,
