@@ -24,7 +24,7 @@ _DELETES = re.compile(
 )
 _CONNECTS = re.compile(
     r"socket|TCPSocket|fsockopen|stream_socket_client|createConnection|net\.connect|require\s*\(\s*[\"']net[\"']|net\.Dial|TCPClient|gen_tcp|/inet/|"
-    r"\bztcp\b|/dev/tcp/",
+    r"\bztcp\b",
     re.IGNORECASE,
 )
 _SHELL = re.compile(
@@ -35,7 +35,7 @@ _JOINS = re.compile(
 )
 _RUNS_WHAT_COMES = re.compile(
     r"(?:\b(?:system|popen|p?open3?|exec\w*|eval|shell_exec|passthru|check_output|run|call|Popen)\s*[(\s]?\s*[$@]?[A-Za-z_]"
-    r"\w*\s*(?:[,).]|while\b|;|$))|\|&\s*getline|\|\s*getline|`\s*#?[${]"
+    r"\w*\s*(?:[,().]|while\b|;|$))|\|&\s*getline|\|\s*getline|`\s*#?[${]"
 )
 _RECEIVES = re.compile(r"\bgets\b|\brecv\b|\breadline\b|getline|<\$?\w*>|\bread\(|\.on\(|receive|fgets|\bread_line\b")
 _FETCHES = re.compile(

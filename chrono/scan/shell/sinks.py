@@ -81,7 +81,9 @@ def hidden(name: str, argv: Argv, state: State) -> list[Inner]:
     rest = _REST_OPTIONS.get(name)
     if rest:
         at = next((at for at, word in enumerate(argv) if at and word in rest), len(argv))
-        if at + 1 < len(argv):
+        if at + 2 == len(argv) and " " in argv[at + 1]:
+            out.append(Inner(text=argv[at + 1], label=f"{name} {argv[at]}"))
+        elif at + 1 < len(argv):
             out.append(Inner(argv=argv[at + 1 :], label=f"{name} {argv[at]}", remote=name in _REMOTE,
                              cwd="\0" if name in _REMOTE else None))  # fmt: skip
     if name in _OPERAND_TEXTS:
