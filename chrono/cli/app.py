@@ -148,7 +148,18 @@ SECTIONS: tuple[tuple[str, tuple[Verb, ...]], ...] = (
     (
         "Prove",
         (
-            Verb("audit", "Show the audit log, or prove that nobody changed it.", "audit"),
+            Verb(
+                "audit",
+                "Show the audit log, or prove that nobody changed it.",
+                "audit",
+                (
+                    ("show", "Show or verify the log; chrono audit alone does this."),
+                    ("prove", "Prove one record to somebody who does not have the log."),
+                    ("verify-proof", "Check a proof of one record."),
+                    ("checkpoint", "Export the newest signed checkpoint."),
+                ),
+                default="show",
+            ),
             Verb(
                 "service",
                 "Look at or stop the process that makes the hook fast.",

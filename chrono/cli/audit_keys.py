@@ -13,6 +13,8 @@ from chrono.errors import Denied
 
 if TYPE_CHECKING:
     from chrono.audit.pin import Pin
+    from chrono.layout import HomeLayout
+    from chrono.signing import PublicKey
     from chrono.workspace.project import Workspace
 
 
@@ -139,3 +141,24 @@ def _pin(ws: Workspace) -> Pin | None:
     from chrono.audit.pin import read_pin
 
     return read_pin(ws.home, ws.log.log_id)
+
+
+def key_of(word: str) -> PublicKey:
+    """A public key as a person gives it: base64 of 32 bytes, or a line of OpenSSH. Raises KeyRefused."""
+    from chrono.audit.sshagent import openssh_public
+    from chrono.signing import public_key_of_text
+
+    return openssh_public(word.encode("utf-8")) if word.startswith("ssh-") else public_key_of_text(word)
+
+
+def keys_for(home: HomeLayout, note: str) -> tuple[PublicKey, ...]:
+    """The keys that this home has pinned for the log of a checkpoint, none where it knows no such log."""
+    from chrono.audit.checkpoint import NotACheckpoint, parse
+    from chrono.audit.pin import read_pin
+
+    try:
+        log = parse(note)[0].log
+    except NotACheckpoint:
+        return ()
+    pin = read_pin(home, log) if len(log) == 32 and log.isalnum() else None
+    return tuple(key for key in (pin.key, pin.rotated) if key is not None) if pin is not None else ()

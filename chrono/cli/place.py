@@ -50,3 +50,12 @@ def in_project(root: str, typed: str) -> str:
     if relative == os.pardir or relative.startswith(os.pardir + os.sep):
         raise UsageError(f"{typed} lies outside the project {root}")
     return "" if relative == os.curdir else relative.replace(os.sep, "/")
+
+
+def write_out(path: str, data: bytes) -> None:
+    """Writes what a person asked to have in file `path`. Raises ChronoError."""
+    try:
+        with open(path, "wb") as file:
+            file.write(data)
+    except OSError as error:
+        raise ChronoError(f"{path} cannot be written: {error.strerror}") from None

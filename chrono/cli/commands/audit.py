@@ -1,4 +1,7 @@
-"""Owns `chrono audit`: the records for people, the verdict, the keys. Judging is left to `workspace.verify`."""
+"""Owns `chrono audit`: the records for people, the verdict, proofs. Judging is left to `workspace.verify`.
+
+`chrono audit` alone, or with an option such as --verify, is `chrono audit show`, whose --help lists the options.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,10 @@ import typer
 
 from chrono.cli import shapes
 from chrono.cli.options import Json, screen_of
-from chrono.cli.place import workspace
+from chrono.cli.place import workspace, write_out
 from chrono.cli.render import Screen
 from chrono.cli.text import Part, Styled, count, one_line
-from chrono.errors import UsageError
+from chrono.errors import ChronoError, UsageError
 
 if TYPE_CHECKING:
     from chrono.audit.record import Record
@@ -25,7 +28,7 @@ _DECISIONS = {"allow": "green", "ask": "yellow", "block": "red"}
 _LEVELS = {"checked": "green", "failed": "red"}
 
 
-def run(
+def run_show(
     ctx: typer.Context,
     verify: Annotated[
         bool, typer.Option("--verify", help="Prove that the log is what was written, and fits the savepoints.")
@@ -194,3 +197,151 @@ def _report_json(report: Report) -> dict[str, shapes.Json]:
         "warnings": list(report.warnings),
         "levels": [{"name": level.name, "state": level.state, "text": level.text} for level in report.levels],
     }
+
+
+# --- proofs
+
+
+def run_prove(
+    ctx: typer.Context,
+    number: Annotated[int, typer.Argument(metavar="N", help="The record's number.", show_default=False)],
+    out: Annotated[
+        str | None,
+        typer.Option("--out", "-o", metavar="FILE", help="Where to write it.", show_default="standard output"),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Prove one record to somebody who does not have the log.
+
+    The file holds the record, its way up the hash tree and the signed checkpoint (C2SP tlog-proof). Whoever knows the
+    public key checks it with chrono audit verify-proof, or with another tool.
+    """
+    from chrono.audit.place import project_place
+    from chrono.audit.proof import NotAProof, prove_in
+
+    screen = screen_of(ctx)
+    ws = workspace(screen)
+    try:
+        proof = prove_in(project_place(ws.layout), number)
+    except NotAProof as error:
+        raise ChronoError(str(error)) from None
+    if out is not None:
+        write_out(out, proof.text.encode("utf-8"))
+    if json:
+        screen.value({"n": proof.n, "out": out, "proof": proof.text})
+    elif out is None:
+        screen.block(proof.text)
+    else:
+        screen.text(f"record {proof.n} is proved by {out}")
+
+
+def run_verify_proof(
+    ctx: typer.Context,
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A .tlog-proof file.", show_default=False)],
+    key: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--key", metavar="KEY", help="A public key to trust: base64, or an OpenSSH line.", show_default="pins"
+        ),
+    ] = None,
+    json: Json = False,
+) -> int:
+    """Check a proof of one record.
+
+    Trusted are the keys given, else CHRONO_AUDIT_TRUSTED_KEYS, else what this machine has pinned for that log. Needs
+    neither project nor log. Leaves with 20 where the proof does not hold, 21 where no key is known.
+    """
+    from chrono.audit.keys import settings
+    from chrono.audit.proof import MAX_PROOF_BYTES, NotAProof, parse, verified
+    from chrono.cli.audit_keys import key_of, keys_for
+    from chrono.errors import AuditTampered, AuditUnverifiable
+    from chrono.workspace.config import home_layout
+
+    screen = screen_of(ctx)
+    try:
+        with open(file, "rb") as source:
+            text = source.read(MAX_PROOF_BYTES + 1).decode("utf-8")
+        proof = parse(text)
+        given = tuple(key_of(word) for word in key or ()) or settings(screen.environ).trusted
+        keys = given or keys_for(home_layout(screen.environ), proof.note)
+        if not keys:
+            raise AuditUnverifiable(
+                "no key is known for the log of this proof", "give the public key you trust: --key BASE64"
+            )
+        proved = verified(proof, keys)
+    except OSError as error:
+        raise ChronoError(f"{file} cannot be read: {error.strerror}") from None
+    except (NotAProof, UnicodeDecodeError) as error:
+        why = str(error) if isinstance(error, NotAProof) else "it is not UTF-8 text"
+        raise AuditTampered(f"{file} proves nothing: {why}", "ask for it again, or check the key") from None
+    record = proved.record
+    if json:
+        screen.value(
+            {
+                "record": _record_json(record.n, record),
+                "log": proved.checkpoint.log,
+                "size": proved.checkpoint.size,
+                "kid": proved.key.kid,
+            }
+        )
+        return 0
+    screen.text(Styled("proved", "green"), f"  record {record.n} of log {record.log}")
+    screen.table([_record_row(record.n, record)], indent=2)
+    screen.text(f"under a checkpoint of {count(proved.checkpoint.size, 'record')}, signed by key {proved.key.kid}")
+    return 0
+
+
+def run_checkpoint(
+    ctx: typer.Context,
+    out: Annotated[
+        str | None,
+        typer.Option("--out", "-o", metavar="FILE", help="Where to write it.", show_default="standard output"),
+    ] = None,
+    ssh: Annotated[
+        bool, typer.Option("--sshsig", help="With --out: also FILE.sig, which ssh-keygen -Y verify checks.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Export the newest signed checkpoint.
+
+    Kept elsewhere, it lets anybody show later that the log only grew. It is a C2SP signed note. With --sshsig:
+    ssh-keygen -Y verify -f allowed_signers -I chrono -n chrono-audit -s FILE.sig < FILE
+    """
+    from chrono.audit.place import project_place
+    from chrono.audit.proof import NotAProof, newest_checkpoint
+
+    screen = screen_of(ctx)
+    if ssh and out is None:
+        raise UsageError("--sshsig needs --out FILE")
+    ws = workspace(screen)
+    try:
+        note = newest_checkpoint(project_place(ws.layout))
+    except NotAProof as error:
+        raise ChronoError(str(error)) from None
+    if out is not None:
+        write_out(out, note.encode("utf-8"))
+    line = _ssh_signature(ws, note, out) if ssh and out is not None else None
+    if json:
+        screen.value({"checkpoint": note, "out": out, "allowed_signer": line})
+        return
+    if out is None:
+        screen.block(note)
+        return
+    screen.text(f"the checkpoint is in {out}")
+    if line is not None:
+        screen.text(f"its signature is in {out}.sig; the line for allowed_signers:")
+        screen.text(line, indent=2)
+
+
+def _ssh_signature(ws: Workspace, note: str, out: str) -> str:
+    from chrono.audit.keys import find_signer
+    from chrono.audit.pin import read_pin
+    from chrono.audit.sshagent import openssh_line
+    from chrono.audit.sshsig import sshsig
+
+    pin = read_pin(ws.home, ws.log.log_id)
+    signer = find_signer(ws.home, ws.keys, wanted=pin.active if pin is not None else None)
+    if signer is None:
+        raise ChronoError("the log is not signed (CHRONO_AUDIT_UNSIGNED=1)")
+    write_out(f"{out}.sig", sshsig(note.encode("utf-8"), signer).encode("ascii"))
+    return f"chrono {openssh_line(signer.public)}"

@@ -69,3 +69,27 @@ def test_a_person_hands_the_log_over_and_revokes_the_old_key(project: Path, chro
     assert chrono("audit", "--revoke-key", old).code == 2
     assert chrono("audit", "--revoke-key", old, "--trusted-until", "5").code == 0
     assert chrono("audit", "--verify", "--full", "--strict").code == 0
+
+
+def test_a_record_is_proved_without_the_log(project: Path, chrono: Any, tmp_path: Path) -> None:
+    out = tmp_path / "p.tlog-proof"
+    assert chrono("audit", "prove", "1", "--out", str(out)).code == 0
+    assert chrono("audit", "prove", "1").out == out.read_text()
+    assert chrono("audit", "prove", "99").code == 1
+    value = chrono("audit", "verify-proof", str(out), "--json").json
+    assert value["record"]["ev"] == "savepoint" and value["size"] == 2
+    key = chrono("audit", "--keys", "--json").json["pinned_public"]
+    elsewhere = {"CHRONO_HOME": str(tmp_path / "elsewhere")}
+    assert chrono("audit", "verify-proof", str(out), **elsewhere).code == 21
+    assert chrono("audit", "verify-proof", str(out), "--key", key, **elsewhere).code == 0
+    out.write_text(out.read_text().replace("index 1", "index 0"))
+    ran = chrono("audit", "verify-proof", str(out))
+    assert ran.code == 20 and "proves nothing" in ran.err
+
+
+def test_a_checkpoint_is_exported_for_other_tools(project: Path, chrono: Any, tmp_path: Path) -> None:
+    out = tmp_path / "checkpoint"
+    assert chrono("audit", "checkpoint", "--sshsig").code == 2
+    ran = chrono("audit", "checkpoint", "--out", str(out), "--sshsig")
+    assert ran.code == 0 and "ssh-ed25519" in ran.out
+    assert out.read_text() == chrono("audit", "checkpoint").out and (tmp_path / "checkpoint.sig").exists()
