@@ -48,7 +48,8 @@ def check(call: Call) -> None:
 
 def _entry(event: str) -> object:
     def entry(command: str) -> dict[str, object]:
-        return {"hooks": [{"type": "command", "command": command, "timeout": TIMEOUT_S}]}
+        timeout_s = 3 if event == "SessionEnd" else TIMEOUT_S  # Codex clamps it, and complains of more
+        return {"hooks": [{"type": "command", "command": command, "timeout": timeout_s}]}
 
     return entry
 
