@@ -13,11 +13,13 @@ from pathlib import Path
 import pytest
 
 from chrono.audit import checkpoint, head
-from chrono.audit.merkle import CompactRange, leaf_hash
+from chrono.audit.merkle import CompactRange, inclusion_spans, leaf_hash
 from chrono.audit.pin import Pin, read_pin, write_pin
 from chrono.audit.place import project_place
+from chrono.audit.proof import Proof, parse, roots_of, verified
 from chrono.audit.record import NO_PREV, Act, Actor, Anchor, Entry, encode
 from chrono.audit.redact import commitment
+from chrono.audit.sshsig import sshsig
 from chrono.audit.verify import verify
 from chrono.audit.witness import Alarm, Mark, Witness
 from chrono.layout import HomeLayout, ProjectLayout
@@ -106,7 +108,14 @@ def write_witness(path: Path) -> None:
     witness.close()
 
 
+def proof() -> Proof:
+    leaves = [leaf_hash(line) for line in lines()]
+    return Proof(1, roots_of(leaves, inclusion_spans(1, 3)), note(), lines()[1])
+
+
 def write_all(folder: Path) -> None:
+    (folder / "record-1.tlog-proof").write_text(proof().text, encoding="utf-8")
+    (folder / "checkpoint.sig").write_text(sshsig(note().encode(), SIGNER))
     (folder / "audit.jsonl").write_bytes(b"".join(line + b"\n" for line in lines()))
     (folder / "checkpoint").write_text(note(), encoding="utf-8")
     write_head(folder / "audit.head")
@@ -118,7 +127,10 @@ def write_all(folder: Path) -> None:
     os.rmdir(home.trust)
 
 
-@pytest.mark.parametrize("name", ["audit.jsonl", "checkpoint", "audit.head", "witness", "pin"])
+NAMES = ["audit.jsonl", "checkpoint", "audit.head", "witness", "pin", "record-1.tlog-proof", "checkpoint.sig"]
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_the_same_bytes_are_written_today(tmp_path: Path, name: str) -> None:
     write_all(tmp_path)
     assert (tmp_path / name).read_bytes() == (FROZEN / name).read_bytes()
@@ -145,6 +157,11 @@ def test_the_old_bytes_are_accepted_today(tmp_path: Path) -> None:
     state = Witness(home.witness_log(LOG), home.witness_lock(LOG)).state()
     assert (state.acknowledged, state.alarm, state.resets, state.dropped) == (3, None, 1, 0)
     assert state.mark == Mark(3, leaf_hash(lines()[-1]).hex(), note(), BOOT)
+
+
+def test_the_old_proof_holds_today() -> None:
+    text = (FROZEN / "record-1.tlog-proof").read_text(encoding="utf-8")
+    assert verified(parse(text), (SIGNER.public,)).record.n == 1
 
 
 def test_the_description_shows_the_frozen_bytes() -> None:
