@@ -169,7 +169,7 @@ _REGENERABLE = frozenset(
     ".webpack storybook-static coverage .coverage .nyc_output htmlcov .venv venv __pycache__ .pytest_cache "
     ".mypy_cache .ruff_cache .tox .nox .hypothesis .eggs .ipynb_checkpoints .gradle .dart_tool .bundle .terraform "
     ".sass-cache .eslintcache .stylelintcache .tsbuildinfo cmake-build-debug cmake-build-release CMakeFiles "
-    "bazel-bin bazel-out bazel-testlogs _site public/build .jekyll-cache tmp temp .tmp .temp logs log obj zig-cache "
+    "TestResults bazel-bin bazel-out bazel-testlogs _site public/build .jekyll-cache tmp temp .tmp .temp logs log obj zig-cache "
     ".zig-cache zig-out DerivedData Pods .pytype .pyre test-results playwright-report "
     ".import_linter_cache site-packages "
     ".benchmarks elm-stuff .stack-work dist-newstyle .cpcache .shadow-cljs .metals .bloop .bsp .swc .rpt2_cache "
@@ -269,9 +269,16 @@ def in_home(inner: str) -> str:
         browser = "chrom" in lower or "firefox" in lower
         return "credential" if not browser or lower.endswith(_BROWSER_SECRETS) else "dotfile"
     parts = lower.split("/")
+    if lower.startswith("appdata/local/temp/"):
+        return "temp"
     if lower.startswith(
         (
             ".cache/",
+            "appdata/local/npm-cache/",
+            "appdata/local/pip/cache/",
+            "appdata/local/nuget/",
+            "appdata/local/yarn/cache/",
+            ".nuget/packages/",
             ".npm/_",
             ".gradle/caches/",
             "library/caches/",

@@ -164,7 +164,10 @@ def _evaluate_started(answer: Started, world: World, command: Command) -> Evalua
     from chrono.scan.code.languages import LANGUAGES, commands_of
 
     if answer.language in SHELLS:
-        return _evaluate(answer.text, world, answer.language, started=answer, span=command.span)
+        found = _evaluate(answer.text, world, answer.language, started=answer, span=command.span)
+        if command.windows and answer.language == "sh":
+            return _under_windows(found, answer, world, command)
+        return found
     if answer.language in LANGUAGES:
         return commands_of(
             answer.language,
@@ -177,6 +180,18 @@ def _evaluate_started(answer: Started, world: World, command: Command) -> Evalua
             span=command.span,
         )
     return Evaluation(())
+
+
+def _under_windows(found: Evaluation, answer: Started, world: World, command: Command) -> Evaluation:
+    """What a package manager runs under Windows: cmd.exe reads a package's script; a Unix reading counts beside it."""
+    commands = tuple(one._replace(windows=True) for one in found.commands)
+    if "package.json" not in answer.via[-1]:
+        return found._replace(commands=commands)
+    text = answer.text.removesuffix(' "$@"')
+    other = _evaluate(text, world, "cmd", started=answer._replace(path=None), span=command.span)
+    known = {one.argv for one in commands}
+    commands += tuple(one for one in other.commands if one.argv not in known)
+    return found._replace(commands=commands, writes=found.writes + other.writes)
 
 
 def _evaluate(

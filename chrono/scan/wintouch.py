@@ -100,19 +100,46 @@ def _remove_item(name: str, parsed: Parsed) -> Iterator[Claim]:
     if filters:
         yield from _all(_filtered(words, filters), "delete", True)
         return
-    yield from _all(words, "delete-tree" if tree else "delete", True)
+    yield from _all(_without_output(words), "delete-tree" if tree else "delete", True)
+
+
+def _without_output(words: tuple[Word, ...]) -> tuple[Word, ...]:
+    """`bin` beside `obj` is what .NET builds; alone it may be anything."""
+    if not any(_last(word) == "obj" for word in words):
+        return words
+    return tuple(word for word in words if _last(word) != "bin")
+
+
+def _last(word: Word) -> str:
+    text = word if isinstance(word, str) else (word.pieces[-1] or "") if isinstance(word, Pattern) else ""
+    return text.replace("\\", "/").rstrip("/").rpartition("/")[2].lower()
 
 
 def _move_item(name: str, parsed: Parsed) -> Iterator[Claim]:
     into = parsed.values("-Destination")
     gone = any(isinstance(word, str) and word.lower() in ("nul", "/dev/null") for word in into)
     yield from _all(parsed.words, "delete-tree" if gone else "move", True)
-    yield from _all(into, "write")
+    for target in into:
+        yield "write", target, False
+        yield from _into(target, parsed.words)
 
 
 def _copy_item(name: str, parsed: Parsed) -> Iterator[Claim]:
     yield from _all(parsed.words, "read")
-    yield from _all(parsed.values("-Destination", "-DestinationPath"), "write")
+    for target in parsed.values("-Destination", "-DestinationPath"):
+        yield "write", target, False
+        yield from _into(target, parsed.words)
+
+
+def _into(target: Word, sources: tuple[Word, ...]) -> Iterator[Claim]:
+    """What is copied to a folder lies in it under its own name; whether the target is one is not known here."""
+    if not isinstance(target, str):
+        return
+    for source in sources[:24]:
+        if isinstance(source, str):
+            last = source.replace("\\", "/").rstrip("/").rpartition("/")[2]
+            if last not in ("", ".", ".."):
+                yield "write", f"{target.rstrip(chr(92) + '/')}/{last.replace('*', 'x')}", False
 
 
 def _rename_item(name: str, parsed: Parsed) -> Iterator[Claim]:
@@ -219,6 +246,7 @@ def _move(name: str, parsed: Parsed) -> Iterator[Claim]:
     yield from _all(sources, "delete-tree" if gone else "move", True)
     if len(words) > 1:
         yield "write", words[-1], False
+        yield from _into(words[-1], sources)
 
 
 def _copy(name: str, parsed: Parsed) -> Iterator[Claim]:
@@ -229,6 +257,7 @@ def _copy(name: str, parsed: Parsed) -> Iterator[Claim]:
         yield from _all(sources, "read")
     if len(words) > 1:
         yield ("empty" if empties else "write"), words[-1], False
+        yield from _into(words[-1], () if empties else sources)
 
 
 def _rename(name: str, parsed: Parsed) -> Iterator[Claim]:

@@ -109,7 +109,7 @@ def _redirects(m: Machine, redirects: tuple[Redirect, ...]) -> tuple[Redirected,
         target = m.expand(redirect.target).replace('"', "")
         if target.lower() in ("nul", "nul:", "con") or not target:
             continue
-        found.append(Redirected(redirect.op, redirect.handle, to_word(target)))
+        found.append(Redirected(redirect.op, redirect.handle, to_word(target.replace("\\", "/"))))
     return tuple(found)
 
 

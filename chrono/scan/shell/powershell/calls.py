@@ -172,6 +172,8 @@ def _is_program(name: str, bound: Bound, arguments: list[Value | Given]) -> bool
         return False
     if bound.strange:
         return True
+    if name in ("curl", "wget") and any(isinstance(a, Given) and len(a.name) < 3 for a in arguments):
+        return True
     return bool(bound.rest) and name in (
         "rm",
         "cp",

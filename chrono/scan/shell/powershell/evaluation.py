@@ -123,6 +123,8 @@ def variable(m: Machine, name: str) -> Value:
         return Thing("item", m.cwd)
     if name in ("psscriptroot", "pscommandpath", "myinvocation"):
         return UNKNOWN
+    if name == "profile":
+        return f"{m.world.home}/Documents/PowerShell/profile.ps1"
     if name == "pshome":
         return _PSHOME
     if name == "executioncontext":

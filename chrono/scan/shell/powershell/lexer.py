@@ -262,7 +262,8 @@ class Lexer:
             if char == "`":
                 if self.text[self.at + 1 : self.at + 2] in ("\n", "\r", ""):
                     break
-                parts.append(self.escape())
+                # Windows PowerShell 5 knows no escape sign `e.
+                parts.append(self.escape().replace("\x1b", "e"))
             elif char == "$":
                 parts.append(self.dollar())
             elif char in SINGLE and parts:

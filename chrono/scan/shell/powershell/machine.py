@@ -208,4 +208,4 @@ class Machine:
         text = self.path(target)
         if text == "":
             return None
-        return Redirect(op, int(stream) if stream.isdigit() else 1, to_word(text))
+        return Redirect(op, int(stream) if stream.isdigit() else 1, to_word(text.replace("\\", "/")))
