@@ -1,6 +1,7 @@
-"""Owns what package managers run: scripts of package.json, deno.json and composer.json with their hooks, and wrappers.
+"""Owns what package managers run: scripts of package.json, deno.json and composer.json with their hooks.
 
-Interpreters are left to `scripts`; what a script's text does is left to the shell evaluator.
+Interpreters are left to `scripts`, `run` wrappers to `runners`; what a
+script's text does is left to the shell evaluator.
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ import os
 from typing import NamedTuple
 
 from chrono.scan.command import Refusal, Word
-from chrono.scan.follow.scene import Scene, Started
+from chrono.scan.follow.runners import from_runner, skip_options
+from chrono.scan.follow.scene import Scene, Started, mapping
 
 Answers = list[Started | Refusal]
 
@@ -102,37 +104,6 @@ _VALUE_OPTIONS = frozenset(
      "--include", "--omit", "--reporter", "--env-file", "--store-dir", "--access", "--exclude", "--log-order",
      "--workspace-concurrency", "--network-timeout", "--cache-folder", "--global-folder", "--mutex", "--jobs", "-j")
 )  # fmt: skip
-_RUNNERS = {
-    # program: (verbs that run another program, options that take a value)
-    "uv": (
-        "run",
-        "--with --with-requirements --with-editable --python -p --project --directory --env-file --extra "
-        "--group --only-group --no-group --package --index --default-index --index-url -i "
-        "--extra-index-url --find-links -f --cache-dir --config-file --color --refresh-package "
-        "--upgrade-package -P --reinstall-package --link-mode --no-extra --resolution --prerelease "
-        "--exclude-newer -w",
-    ),
-    "poetry": ("run", "-C --directory -P --project"),
-    "pipenv": ("run", "--python --pypi-mirror"),
-    "pdm": ("run", "-p --project --venv --env-file"),
-    "rye": ("run", "--pyproject"),
-    "hatch": ("run", "-e --env -p --project -c --config"),
-    "pixi": ("run", "-e --environment --manifest-path"),
-    "conda": ("run", "-n --name -p --prefix --cwd"),
-    "mamba": ("run", "-n --name -p --prefix --cwd"),
-    "micromamba": ("run", "-n --name -p --prefix --cwd"),
-    "dotenv": ("run", "-f --file -e -c -v"),
-    "mise": ("exec x", "-C --cd"),
-    "asdf": ("exec", ""),
-    "bundle": ("exec", "--gemfile"),
-    "pnpm": ("exec", ""),
-    "yarn": ("exec", ""),
-    "npm": ("exec x", "-w --workspace -c --call -p --package"),
-    "composer": ("exec", "-d --working-dir"),
-    "coverage": ("run", "--rcfile --source --omit --include --data-file --concurrency --context"),
-    "doppler": ("run", "-p --project -c --config"),
-    "heroku": ("", ""),
-}  # fmt: skip
 
 
 class Package(NamedTuple):
@@ -147,7 +118,7 @@ class Package(NamedTuple):
 
 def from_package_manager(scene: Scene) -> Answers:
     """What npm, yarn, pnpm, bun, deno, composer and the `run` wrappers of Python's tools start."""
-    answers = _from_runner(scene)
+    answers = from_runner(scene)
     if answers is not None:
         return answers
     if scene.program in ("npm", "pnpm", "yarn", "yarnpkg", "bun", "cnpm", "ni", "nr"):
@@ -163,103 +134,6 @@ def from_package_manager(scene: Scene) -> Answers:
     return []
 
 
-# --- wrappers: `uv run x.py` is `python x.py` -------------------------------------------------------------------------
-
-
-def _from_runner(scene: Scene) -> Answers | None:
-    entry = _RUNNERS.get(scene.program)
-    if entry is None or not entry[0]:
-        return None
-    verbs, options = entry[0].split(), frozenset(entry[1].split())
-    args, cwd = _skip_options(scene, scene.args, options)
-    if not args or args[0] not in verbs:
-        return None
-    verb = str(args[0])
-    inner, cwd = _skip_options(scene, args[1:], options, cwd)
-    if scene.program == "uv" and any(word in ("-m", "--module") for word in args[1 : len(args) - len(inner)]):
-        inner = ("python", "-m", *inner)
-    if not inner:
-        return None
-    first = inner[0]
-    if scene.program in ("coverage", "uv") and isinstance(first, str) and (first.endswith(".py") or first == "-m"):
-        inner = ("python", *inner)
-    if scene.program == "uv" and first == "-":
-        inner = ("python", *inner)
-    defined = _python_scripts(scene, cwd)
-    link = f"{scene.program} {verb}"
-    if isinstance(first, str):
-        name = first.rpartition(":")[2] if scene.program == "hatch" else first
-        if name in defined:
-            text, origin = defined[name]
-            return [scene.start(f'{text} "$@"', "sh", f"{origin}.{name}", args=inner[1:], cwd=cwd)]
-    # The words are handed over as arguments, so that none of them is read as shell text again.
-    return [scene.start('"$@"', "sh", link, args=inner, cwd=cwd)]
-
-
-def _skip_options(
-    scene: Scene, args: tuple[Word, ...], with_value: frozenset[str], cwd: str | None = None
-) -> tuple[tuple[Word, ...], str]:
-    """The words from the first operand on, and the folder that `--directory` and its like have chosen."""
-    cwd = scene.cwd if cwd is None else cwd
-    at = 0
-    while at < len(args):
-        word = args[at]
-        if not isinstance(word, str) or not word.startswith("-") or word == "-":
-            break
-        at += 1
-        if word == "--":
-            break
-        if word in ("-m", "--module"):
-            break
-        name, equals, value = word.partition("=")
-        folder: Word | None = value if equals else None
-        if not equals and word in with_value and at < len(args):
-            folder = args[at]
-            at += 1
-        if name in ("--directory", "-C", "--cwd", "--cd") and isinstance(folder, str):
-            cwd = os.path.normpath(os.path.join(cwd, folder))
-    return args[at:], cwd
-
-
-def _python_scripts(scene: Scene, cwd: str) -> dict[str, tuple[str, str]]:
-    """name -> (shell text, where it stands) of the scripts that hatch and pdm take from pyproject.toml."""
-    if scene.program not in ("hatch", "pdm", "pixi", "rye"):
-        return {}
-    file = scene.read(os.path.join(cwd, "pyproject.toml"))
-    if file is None or isinstance(file, Refusal):
-        return {}
-    import tomllib
-
-    try:
-        document = tomllib.loads(file.text)
-    except (ValueError, RecursionError):
-        return {}
-    tool = _mapping(document.get("tool"))
-    found: dict[str, tuple[str, str]] = {}
-    if scene.program == "hatch":
-        for env_name, env in _mapping(_mapping(tool.get("hatch")).get("envs")).items():
-            for name, value in _mapping(_mapping(env).get("scripts")).items():
-                found[name] = (_toml_script(value), f"pyproject.toml:hatch.{env_name}.scripts")
-    tables = {"pdm": "scripts", "rye": "scripts", "pixi": "tasks"}
-    table = tables.get(scene.program, "")
-    for name, value in _mapping(_mapping(tool.get(scene.program)).get(table)).items() if table else ():
-        found[name] = (_toml_script(value), f"pyproject.toml:{scene.program}.{table}")
-    return {name: entry for name, entry in found.items() if entry[0]}
-
-
-def _toml_script(value: object) -> str:
-    if isinstance(value, str):
-        return value
-    if isinstance(value, list):
-        return "\n".join(v for v in value if isinstance(v, str))
-    entry = _mapping(value)
-    for key in ("shell", "cmd", "composite", "chain"):
-        if key in entry:
-            found = entry[key]
-            return " ".join(str(v) for v in found) if key == "cmd" and isinstance(found, list) else _toml_script(found)
-    return ""
-
-
 # --- npm and its like -------------------------------------------------------------------------------------------------
 
 
@@ -269,7 +143,7 @@ def read_package(scene: Scene, folder: str) -> Package | Refusal | None:
     if file is None or isinstance(file, Refusal):
         return file
     document = _json(file.text)
-    scripts = {k: v for k, v in _mapping(document.get("scripts")).items() if isinstance(v, str)}
+    scripts = {k: v for k, v in mapping(document.get("scripts")).items() if isinstance(v, str)}
     name, version = document.get("name"), document.get("version")
     env = tuple(
         (key, value)
@@ -281,7 +155,7 @@ def read_package(scene: Scene, folder: str) -> Package | Refusal | None:
         if isinstance(value, str)
     )
     listed = document.get("workspaces")
-    listed = _mapping(listed).get("packages") if isinstance(listed, dict) else listed
+    listed = mapping(listed).get("packages") if isinstance(listed, dict) else listed
     globs = tuple(g for g in listed if isinstance(g, str)) if isinstance(listed, list) else ()
     return Package(folder, name if isinstance(name, str) else "", scripts, env, globs)
 
@@ -485,7 +359,7 @@ def _from_many(scene: Scene) -> Answers:
 
 def _from_other_manifest(scene: Scene) -> Answers:
     """`deno task NAME` and `composer NAME`."""
-    args, cwd = _skip_options(scene, scene.args, frozenset(("--cwd", "-c", "--config", "-d", "--working-dir")))
+    args, cwd = skip_options(scene, scene.args, frozenset(("--cwd", "-c", "--config", "-d", "--working-dir")))
     verb = args[0] if args else None
     if not isinstance(verb, str):
         return []
@@ -515,7 +389,7 @@ def _from_other_manifest(scene: Scene) -> Answers:
             answers.append(file)
         if file is None or isinstance(file, Refusal):
             continue
-        entries = _mapping(_json(file.text).get("scripts" if manifest == "package.json" else table))
+        entries = mapping(_json(file.text).get("scripts" if manifest == "package.json" else table))
         for wanted in names:
             for text in _texts(entries.get(wanted)):
                 # composer's `@php x` and `@other`: the first is the program, the second another script.
@@ -551,7 +425,7 @@ def _from_npx(scene: Scene) -> Answers:
         if word in ("-c", "--call") and at + 1 < len(args):
             text = args[at + 1]
             return [scene.start(text, "sh", f"{scene.program} -c")] if isinstance(text, str) else []
-    inner, cwd = _skip_options(scene, args, frozenset(("-p", "--package")))
+    inner, cwd = skip_options(scene, args, frozenset(("-p", "--package")))
     return [scene.start('"$@"', "sh", scene.program, args=inner, cwd=cwd)] if inner else []
 
 
@@ -581,15 +455,11 @@ def _json(text: str) -> dict[str, object]:
     import json
 
     try:
-        return _mapping(json.loads(text))
+        return mapping(json.loads(text))
     except (ValueError, RecursionError):
         pass
     try:
         bare = "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("//"))
-        return _mapping(json.loads(bare))
+        return mapping(json.loads(bare))
     except (ValueError, RecursionError):
         return {}
-
-
-def _mapping(value: object) -> dict[str, object]:
-    return value if isinstance(value, dict) else {}

@@ -164,6 +164,11 @@ def as_text(data: bytes) -> str:
     return data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape")
 
 
+def mapping(value: object) -> dict[str, object]:
+    """A table of a parsed document; an empty one where something else stands there."""
+    return value if isinstance(value, dict) else {}
+
+
 def _sha256(data: bytes) -> str:
     import hashlib
 

@@ -1,7 +1,7 @@
 """Owns the question what one command starts, and how deep it may be asked.
 
 Which file an interpreter's arguments name is left to `scripts`, package managers to `packages`, make and just to
-`make` and `justfile`; evaluating the text is left to the scanner.
+`make` and `justfile`, tasks of other tools to `sessions`; evaluating the text is left to the scanner.
 """
 
 from __future__ import annotations
@@ -28,11 +28,12 @@ def started(
     from chrono.scan.follow.make import from_make
     from chrono.scan.follow.packages import from_package_manager
     from chrono.scan.follow.scripts import from_interpreter
+    from chrono.scan.follow.sessions import from_session
 
     try:
         scene = Scene.of(command, world, files)
         answers: list[Started | Refusal] = []
-        for source in (from_interpreter, from_package_manager, from_make):
+        for source in (from_interpreter, from_package_manager, from_make, from_session):
             answers.extend(source(scene))
     except RecursionError:
         return (Refusal("limit", "what it starts is nested too deeply", command.span),)

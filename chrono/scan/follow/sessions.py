@@ -1,0 +1,248 @@
+"""Owns what tasks start that are written in a language of their own tool: tox, nox, invoke, pytest, rake, mise.
+
+Each becomes text that its interpreter would run; makefiles are left to `make`, `run` wrappers to `runners`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+
+from chrono.scan.command import Refusal, Word
+from chrono.scan.follow.scene import File, Scene, Started, mapping
+
+Answers = list[Started | Refusal]
+
+MAX_TEST_FILES = 12
+_SESSION = """
+class _Session:
+    def run(self, *words, **more):
+        import subprocess
+        subprocess.run(list(words))
+    run_always = run_install = run
+_session = _Session()
+"""
+_CONTEXT = """
+class _Context:
+    def run(self, text, **more):
+        import os
+        os.system(text)
+    local = sudo = run
+_context = _Context()
+"""
+
+
+def from_session(scene: Scene) -> Answers:
+    """What a task of tox, nox, invoke, pytest, rake or mise runs; nothing for other programs."""
+    program, args = scene.program, scene.args
+    if program.startswith("python") and args[:1] == ("-m",) and len(args) > 1 and isinstance(args[1], str):
+        program, args = args[1], args[2:]
+        if program not in ("tox", "nox", "pytest", "invoke"):
+            return []
+    reader = {
+        "tox": _tox, "nox": _nox, "inv": _invoke, "invoke": _invoke, "fab": _invoke, "pytest": _pytest,
+        "py.test": _pytest, "rake": _rake, "mise": _mise,
+    }.get(program)  # fmt: skip
+    return reader(scene.within(program, args)) if reader else []
+
+
+def _chosen(args: tuple[Word, ...], names: tuple[str, ...]) -> list[str]:
+    """The values of an option that may be given several times or as a list with commas."""
+    found: list[str] = []
+    for at, word in enumerate(args):
+        if not isinstance(word, str):
+            continue
+        name, equals, value = word.partition("=")
+        if name in names:
+            given = value if equals else args[at + 1] if at + 1 < len(args) else ""
+            found += str(given).split(",")
+        else:
+            found += [word[2:]] if word[:2] in names and not word.startswith("--") and len(word) > 2 else []
+    return [name.strip() for name in found if name.strip()]
+
+
+def _operands(args: tuple[Word, ...]) -> list[str]:
+    return [word for word in args if isinstance(word, str) and not word.startswith("-")]
+
+
+# --- tox --------------------------------------------------------------------------------------------------------------
+
+
+def _tox(scene: Scene) -> Answers:
+    file = _first(scene, ("tox.ini", "setup.cfg"))
+    if not isinstance(file, File):
+        return [file] if isinstance(file, Refusal) else []
+    sections = _ini(file.text)
+    chosen = _chosen(scene.args, ("-e", "--env", "--envlist"))
+    answers: Answers = []
+    for title, section in sections.items():
+        base, _, name = title.removeprefix("tox:").partition(":")
+        if base != "testenv" or (name and chosen and name not in chosen):
+            continue
+        lines = [line for key in ("commands_pre", "commands", "commands_post") for line in section.get(key, [])]
+        text = "\n".join(_tox_command(line) for line in lines)
+        if text.strip():
+            args = tuple(scene.args[scene.args.index("--") + 1 :]) if "--" in scene.args else ()
+            link = f"{scene.shown(file.path)}:{title}"
+            answers.append(scene.start(text, "sh", link, args=args, cwd=os.path.dirname(file.path)))
+    return answers
+
+
+def _tox_command(line: str) -> str:
+    line = re.sub(r"^[-!@]\s*", "", line)
+    line = re.sub(r"\{posargs(?::([^{}]*))?\}", lambda m: f'"${{@:-{m[1]}}}"' if m[1] else '"$@"', line)
+    line = line.replace("{toxinidir}", ".").replace("{tox_root}", ".")
+    return re.sub(r"\{env(?:_)?python\}", "python", line)
+
+
+def _ini(text: str) -> dict[str, dict[str, list[str]]]:
+    """Sections of an ini file: key -> lines of its value."""
+    sections: dict[str, dict[str, list[str]]] = {}
+    values: list[str] = []
+    section: dict[str, list[str]] = {}
+    for line in text.replace("\\\n", " ").splitlines():
+        if line[:1] == "[" and "]" in line:
+            section = sections.setdefault(line[1 : line.index("]")], {})
+            values = []
+        elif line[:1] in (" ", "\t"):
+            values += [line.strip()] if line.strip() and line.strip()[0] not in "#;" else []
+        elif "=" in line and line[:1] not in "#;":
+            key, _, value = line.partition("=")
+            values = section.setdefault(key.strip(), [])
+            values += [value.strip()] if value.strip() else []
+    return sections
+
+
+def _first(scene: Scene, names: tuple[str, ...]) -> File | Refusal | None:
+    for name in names:
+        file = scene.read(os.path.join(scene.cwd, name))
+        if file is not None:
+            return file
+    return None
+
+
+# --- Python: nox, invoke, pytest --------------------------------------------------------------------------------------
+
+_DECORATED = r"^@(?:[\w.]*\b(?:{0}))\b(?:\([^()\n]*\))?[ \t]*\n(?:@[^\n]*\n)*def[ \t]+(\w+)"
+
+
+def _nox(scene: Scene) -> Answers:
+    path = (_chosen(scene.args, ("-f", "--noxfile")) or ["noxfile.py"])[0]
+    chosen = _chosen(scene.args, ("-s", "--session", "--sessions", "-e"))
+    return _decorated(scene, path, "session", [name.partition("-")[0] for name in chosen], _SESSION, "_session")
+
+
+def _invoke(scene: Scene) -> Answers:
+    path = "fabfile.py" if scene.program == "fab" else "tasks.py"
+    wanted = [name.rpartition(".")[2].replace("-", "_") for name in _operands(scene.args)]
+    return _decorated(scene, path, "task", wanted, _CONTEXT, "_context") if wanted else []
+
+
+def _decorated(scene: Scene, path: str, mark: str, wanted: list[str], prelude: str, argument: str) -> Answers:
+    """The functions with a decorator, called with a stand-in for what the tool hands over; all where none is named."""
+    file = scene.read(os.path.join(scene.cwd, path))
+    if not isinstance(file, File):
+        return [file] if isinstance(file, Refusal) else []
+    names = re.findall(_DECORATED.format(mark), file.text, re.M)
+    # Decorators become comments, so that lines keep their numbers.
+    text = re.sub(rf"^@[\w.]*\b{mark}\b(?:\([^()\n]*\))?[ \t]*$", "#", file.text, flags=re.M)
+    calls = "".join(f"{name}({argument})\n" for name in names if not wanted or name in wanted)
+    text = f"{text}\n{prelude}{calls}"
+    return [scene.start(text, "python", scene.shown(file.path), file=file)]
+
+
+def _pytest(scene: Scene) -> Answers:
+    """`conftest.py` around the tests, and the test functions of files that are named."""
+    named = [word.partition("::")[0] for word in _operands(scene.args)]
+    folders = dict.fromkeys([scene.cwd, *(scene.path(os.path.dirname(word) or ".") or scene.cwd for word in named)])
+    answers: Answers = []
+    for folder in list(folders)[:4]:
+        file = scene.read(os.path.join(folder, "conftest.py"))
+        if isinstance(file, File):
+            answers.append(scene.start(file.text, "python", scene.shown(file.path), file=file))
+    for word in [word for word in named if word.endswith(".py")][:MAX_TEST_FILES]:
+        file = scene.read(scene.path(word) or word)
+        if isinstance(file, File):
+            calls = "".join(f"{name}()\n" for name in re.findall(r"^def (test\w*)", file.text, re.M))
+            answers.append(scene.start(f"{file.text}\n{calls}", "python", scene.shown(file.path), file=file))
+    return answers
+
+
+# --- rake -------------------------------------------------------------------------------------------------------------
+
+_TASK = re.compile(r"^[ \t]*(?:multitask|task|file)[ \t(]+:?[\"']?([\w:.-]+)[\"']?([^\n]*)$")
+_NEEDS = re.compile(r"(?:=>|:)[ \t]*(\[[^\]\n]*\]|:?[\"']?[\w:]+)")
+_OPENS = re.compile(r"\bdo(?:[ \t]*\|[^|\n]*\|)?[ \t]*$")
+_NAMESPACE = re.compile(r"^(?P<indent>[ \t]*)namespace[ \t(]+:?[\"']?(?P<name>\w+)[^\n]*do[ \t]*$")
+
+
+def _rake(scene: Scene) -> Answers:
+    """The Rakefile with the tasks that are not asked for cut out of it."""
+    given = _chosen(scene.args, ("-f", "--rakefile"))
+    file = _first(scene, tuple(given) or ("Rakefile", "rakefile", "Rakefile.rb", "rakefile.rb"))
+    if not isinstance(file, File):
+        return [file] if isinstance(file, Refusal) else []
+    goals = [word.partition("[")[0] for word in _operands(scene.args) if "=" not in word] or ["default"]
+    lines = file.text.splitlines()
+    around: list[tuple[int, str]] = []
+    tasks: list[tuple[int, str, list[str], bool]] = []
+    for at, line in enumerate(lines):
+        indent = len(line) - len(line.lstrip())
+        while around and line.strip() == "end" and indent <= around[-1][0]:
+            around.pop()
+        space = _NAMESPACE.match(line)
+        task = _TASK.match(line)
+        if space is not None:
+            around.append((indent, space["name"]))
+        elif task is not None:
+            scope = "".join(f"{name}:" for _, name in around)
+            name, rest = task[1], task[2]
+            found = _NEEDS.search(":" + rest if name.endswith(":") else rest)
+            needs = [need.strip(":") for need in re.findall(r"[\w:]+", found[1])] if found else []
+            tasks.append((at, scope + name.strip(":"), needs, _OPENS.search(rest) is not None))
+    wanted: set[str] = set()
+    queue = list(goals)
+    while queue:
+        goal = queue.pop()
+        if goal not in wanted:
+            wanted.add(goal)
+            for _, name, needs, _ in tasks:
+                if name == goal:
+                    queue += [*needs, *(f"{goal.rpartition(':')[0]}:{need}" for need in needs if ":" in goal)]
+    for at, name, _, opens in tasks:
+        if name not in wanted:
+            lines[at] = "if false" if opens else "#"
+    return [scene.start("\n".join(lines), "ruby", scene.shown(file.path), file=file)]
+
+
+# --- mise -------------------------------------------------------------------------------------------------------------
+
+
+def _mise(scene: Scene) -> Answers:
+    words = _operands(scene.args)
+    if words[:1] not in (["run"], ["r"]) or len(words) < 2:
+        return []
+    file = _first(scene, ("mise.toml", ".mise.toml"))
+    if not isinstance(file, File):
+        return [file] if isinstance(file, Refusal) else []
+    import tomllib
+
+    try:
+        tasks = mapping(tomllib.loads(file.text).get("tasks"))
+    except (ValueError, RecursionError):
+        return []
+    answers: Answers = []
+    queue, seen = [words[1]], set[str]()
+    while queue and len(seen) < 50:
+        name = queue.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        task = tasks.get(name)
+        needs = mapping(task).get("depends")
+        queue += [n for n in needs if isinstance(n, str)] if isinstance(needs, list) else []
+        run = mapping(task).get("run", task)
+        text = "\n".join(map(str, run)) if isinstance(run, list) else run
+        if isinstance(text, str):
+            answers.append(scene.start(text, "sh", f"{scene.shown(file.path)}:tasks.{name}"))
+    return answers
