@@ -1,18 +1,17 @@
 """Owns what each kind of condition in a compiled rule asks of one command.
 
-Going through the commands and keeping what an earlier one did is left to `scan.match`; the form in YAML to
-`rulepack.compile`, whose output this reads.
+Going through the commands and keeping what an earlier one did is left to `scan.match`, putting conditions together to
+`scan.ready`; the form in YAML to `rulepack.compile`, whose output this reads.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
 
 from chrono.scan.command import Command, Many, Pattern, Redirect, Word
 from chrono.scan.options import Parsed, flag_is, parse, program_names
 from chrono.scan.paths import Ground, Spot, Touch
-from chrono.scan.rule import GNU, Matcher, Options, Rule, Text
+from chrono.scan.rule import GNU, Options, Text
 from chrono.scan.touch import options_of as usual_options
 from chrono.scan.wintouch import POWERSHELL, is_windows_command
 
@@ -42,34 +41,34 @@ class Case:
         self.options = self._usual
         self.skip = 0
         self.hits: list[Spot] = []
-        self._parsed: dict[Options, Parsed] = {}
+        self._parsed: dict[int, Parsed] = {}
+        self._plain: frozenset[Word] | None = None
 
-    def begin(self, rule: Rule) -> None:
-        """Forgets what the last rule matched, and reads options the way this rule's pack says."""
+    def begin(self, options: Options | None) -> None:
+        """Forgets what the last rule matched, and reads options the way the next one's pack says."""
         self.hits = []
         self.skip = 0
-        self.options = self._usual
-        for name, options in rule.options:
-            if name in self.names or (name.endswith("*") and any(n.startswith(name[:-1]) for n in self.names)):
-                self.options = options
-                break
+        self.options = options or self._usual
 
     @property
     def parsed(self) -> Parsed:
-        known = self._parsed.get(self.options)
+        # By identity: the tables live as long as their rules, and hashing them costs more than the look-up saves.
+        known = self._parsed.get(id(self.options))
         if known is None:
-            known = self._parsed[self.options] = parse(self.command.argv, self.options)
+            known = self._parsed[id(self.options)] = parse(self.command.argv, self.options)
         return known
+
+    @property
+    def words(self) -> frozenset[Word]:
+        """All arguments as they stand, to rule out quickly what is not among them."""
+        if self._plain is None:
+            self._plain = frozenset(self.command.argv[1:])
+        return self._plain
 
     @property
     def arguments(self) -> tuple[Word, ...]:
         """The words after the subcommand."""
         return self.parsed.words[self.skip :]
-
-
-def holds(matcher: Matcher, case: Case) -> bool:
-    """Whether every condition of a matcher holds."""
-    return all(_KINDS[str(condition[0])](case, *condition[1:]) for condition in matcher)
 
 
 def text_matches(text: Text, word: Word, fold: bool = False) -> bool:
@@ -94,18 +93,42 @@ def text_matches(text: Text, word: Word, fold: bool = False) -> bool:
     return True
 
 
-def any_matches(texts: Iterable[Text], word: Word, fold: bool = False) -> bool:
-    return any(text_matches(text, word, fold) for text in texts)
+class Texts(tuple[Text, ...]):
+    """Text patterns; `exact` are those without a `*`, `wild` the others."""
+
+    exact: frozenset[str]
+    wild: tuple[Text, ...]
+
+    def __new__(cls, texts: Iterable[Text]) -> Texts:
+        made = super().__new__(cls, texts)
+        made.exact = frozenset(text[0] for text in made if len(text) == 1)
+        made.wild = tuple(text for text in made if len(text) > 1)
+        return made
+
+
+def any_matches(texts: tuple[Text, ...], word: Word, fold: bool = False) -> bool:
+    """Whether a word fits one of the patterns."""
+    if isinstance(texts, Texts) and isinstance(word, str) and not fold:
+        if word in texts.exact:
+            return True
+        texts = texts.wild
+    for text in texts:  # noqa: SIM110 - a generator costs more than the comparison
+        if text_matches(text, word, fold):
+            return True
+    return False
 
 
 # --- kinds
 
 
-def _program(case: Case, names: tuple[str, ...], prefixes: tuple[str, ...]) -> bool:
-    return any(name in names or (prefixes and name.startswith(prefixes)) for name in case.names)
+def names_fit(found: tuple[str, ...], names: tuple[str, ...], prefixes: tuple[str, ...]) -> bool:
+    """Whether a program that has the names `found` is one of those that a rule names."""
+    return any(name in names or (prefixes and name.startswith(prefixes)) for name in found)
 
 
-def _subcommand(case: Case, verbs: tuple[tuple[str, ...], ...]) -> bool:
+def _subcommand(case: Case, verbs: tuple[tuple[str, ...], ...], firsts: frozenset[str]) -> bool:
+    if not case.fold and firsts.isdisjoint(case.words):
+        return False
     words = case.parsed.words
     if case.fold:
         words = tuple(word.lower() if isinstance(word, str) else word for word in words)
@@ -399,23 +422,7 @@ def _acts(case: Case, harmless: tuple[tuple[str, tuple[tuple[str, frozenset[str]
     return True
 
 
-def _any(case: Case, *matchers: Matcher) -> bool:
-    return any(holds(matcher, case) for matcher in matchers)
-
-
-def _all(case: Case, *matchers: Matcher) -> bool:
-    return all(holds(matcher, case) for matcher in matchers)
-
-
-def _unless(case: Case, *matchers: Matcher) -> bool:
-    before, skip = list(case.hits), case.skip
-    matched = any(holds(matcher, case) for matcher in matchers)
-    case.hits, case.skip = before, skip
-    return not matched
-
-
-_KINDS: dict[str, Callable[..., Any]] = {
-    "program": _program,
+KINDS: dict[str, Callable[..., bool]] = {
     "subcommand": _subcommand,
     "flag": _flag,
     "argument": _argument,
@@ -435,7 +442,5 @@ _KINDS: dict[str, Callable[..., Any]] = {
     "sql": _sql,
     "regex": _regex,
     "acts": _acts,
-    "any": _any,
-    "all": _all,
-    "unless": _unless,
 }
+"""What each kind of condition asks; `program`, `any`, `all` and `unless` are bound by `scan.ready`."""

@@ -35,6 +35,8 @@ class Parsed(NamedTuple):
         return any(flag_is(self.style, written, name) for written, _ in self.flags)
 
     def has_any(self, names: tuple[str, ...]) -> bool:
+        if not self.flags:
+            return False
         return any(self.has(name) for name in names)
 
     def values(self, *names: str) -> tuple[Word, ...]:
