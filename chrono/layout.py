@@ -154,6 +154,10 @@ class HomeLayout(NamedTuple):
         """The policy and rule packs that one project was pinned to."""
         return os.path.join(self.trust, f"pinned-{log_id}")
 
+    def audit_index(self, log_id: str) -> str:
+        """What makes searching one log fast; made again where it is missing."""
+        return os.path.join(self.cache, f"audit-{log_id}.index")
+
     def seen_policy(self, log_id: str) -> str:
         """The policy that one log's newest decision was made under."""
         return os.path.join(self.cache, f"policy-{log_id}")
