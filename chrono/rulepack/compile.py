@@ -283,7 +283,7 @@ def _matcher(reader: _Reader, value: object, path: Path) -> Matcher:
     body = reader.mapping(value, path, tuple(_CONDITIONS))
     if not body:
         raise reader.fail(path, "a matcher without a condition would match every command")
-    # In the order of the table: the cheap ones first, and the subcommand before the arguments behind it.
+    # In the order of the table: what is cheap and rarely so first, and the subcommand before the words behind it.
     return tuple(
         compiled
         for key, compile_condition in _CONDITIONS.items()
@@ -471,20 +471,20 @@ def _several(kind: str) -> Callable[[_Reader, object, Path], Condition]:
 _CONDITIONS: dict[str, Callable[[_Reader, object, Path], Condition]] = {
     "program": _program,
     "subcommand": _subcommand,
+    "unknown": _unknown,
+    "stdin": _stdin,
+    "upstream": _upstream,
+    "fetched": _fetched,
+    "via": _via,
     "arguments": _count,
     "flag": _flag,
     "word": _word,
     "last_word": _last_word,
     "assigns": _assigns,
+    "url": _url,
     "argument": _argument,
     "redirect": _redirect,
     "touches": _touches,
-    "upstream": _upstream,
-    "stdin": _stdin,
-    "url": _url,
-    "fetched": _fetched,
-    "unknown": _unknown,
-    "via": _via,
     "cwd": _cwd,
     "regex": _regex,
     "sql": _sql,

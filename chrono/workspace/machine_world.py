@@ -17,6 +17,9 @@ from chrono.scan.world import Read, Stat, Unreadable
 MAX_NAMES = 20_000
 """A folder with more names than this is answered as not listable: a glob over it stays unknown."""
 
+MAX_FOLDERS = 100
+"""Links of paths deeper than this are resolved without remembering the folders on the way."""
+
 MAX_TOTAL_BYTES = 32_000_000
 """All reads of one scan together; more is answered "too large"."""
 
@@ -83,12 +86,21 @@ class MachineWorld:
     def realpath(self, path: str) -> str:
         known = self._real.get(path)
         if known is None:
-            try:
-                known = os.path.realpath(path)
-            except (OSError, ValueError):
-                known = os.path.normpath(path)
-            self._real[path] = known
+            known = self._real[path] = self._realpath(path)
         return known
+
+    def _realpath(self, path: str) -> str:
+        """Folder by folder, so that the folders that many paths share are looked at once."""
+        above, _, name = path.rpartition("/")
+        if name not in ("", ".", "..") and path[0] == "/" and path.count("/") < MAX_FOLDERS:
+            real = f"{self.realpath(above).rstrip('/')}/{name}" if above else path
+            found = self.lstat(real)
+            if found is None or found.kind != "link":
+                return real
+        try:
+            return os.path.realpath(path)
+        except (OSError, ValueError):
+            return os.path.normpath(path)
 
     def listdir(self, path: str) -> tuple[str, ...] | None:
         if path not in self._lists:
@@ -216,13 +228,31 @@ def _listdir(path: str) -> tuple[str, ...] | None:
 
 def _homes(world: MachineWorld) -> tuple[str, ...]:
     """Home folders from the local accounts and from the usual parent; no directory service is asked, it may hang."""
-    found = []
-    accounts = read_file("/etc/passwd", 1_000_000)  # not one of the files that the scan depends on
-    if isinstance(accounts, Read):
-        for line in accounts.data.decode("utf-8", "surrogateescape").splitlines():
-            fields = line.split(":")
-            if len(fields) >= 6 and fields[2].isdigit() and (fields[2] == "0" or int(fields[2]) >= 1000):
-                found.append(fields[5])
     parent = "/Users" if world.platform == "darwin" else "/home"
-    found.extend(os.path.join(parent, name) for name in world.listdir(parent) or ())
+    found = [*_account_homes(), *(os.path.join(parent, name) for name in world.listdir(parent) or ())]
     return tuple(home for home in found if home not in ("", "/", "/nonexistent"))
+
+
+ACCOUNTS = "/etc/passwd"
+
+_HOMES: dict[tuple[int, int, int], tuple[str, ...]] = {}
+"""The homes that the accounts name, by the stamp of the file: the resident service asks for every command."""
+
+
+def _account_homes() -> tuple[str, ...]:
+    try:
+        found = os.stat(ACCOUNTS)
+    except OSError:
+        return ()
+    stamp = (found.st_mtime_ns, found.st_size, found.st_ino)
+    known = _HOMES.get(stamp)
+    if known is None:
+        accounts = read_file(ACCOUNTS, 1_000_000)  # not one of the files that the scan depends on
+        text = accounts.data.decode("utf-8", "surrogateescape") if isinstance(accounts, Read) else ""
+        rows = [line.split(":") for line in text.splitlines()]
+        known = tuple(
+            row[5] for row in rows if len(row) >= 6 and row[2].isdigit() and (row[2] == "0" or int(row[2]) >= 1000)
+        )
+        _HOMES.clear()
+        _HOMES[stamp] = known
+    return known

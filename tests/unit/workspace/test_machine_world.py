@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import random
 import sys
 from pathlib import Path
 
@@ -115,3 +116,38 @@ def test_a_closed_world_opens_nothing(tmp_path: Path) -> None:
     assert closed.listdir(str(tmp_path)) is None
     assert closed.realpath(f"{tmp_path}/a/../x") == f"{tmp_path}/x"
     assert closed.homes() == ("/home/dev",)
+
+
+def test_links_resolve_as_the_system_resolves_them(tmp_path: Path) -> None:
+    root = tmp_path.resolve()
+    (root / "a/b/c").mkdir(parents=True)
+    for name, target in {"a/l": "b", "a/b/up": str(root / "a"), "a/dead": "../nowhere", "self": "self"}.items():
+        (root / name).symlink_to(target)
+    chance = random.Random(5)
+    for _ in range(3000):
+        parts = chance.choices(["a", "b", "c", "l", "up", "dead", "x", "..", "."], k=chance.randrange(1, 7))
+        path = "/".join((str(root), *parts))
+        assert world(root).realpath(path) == os.path.realpath(path)
+    deep = f"{root}/" + "x/" * 1500 + "l"
+    assert world(root).realpath(deep) == deep
+    assert world(root).realpath(f"{root}/self/x").startswith(str(root))
+
+
+def test_a_folder_that_many_paths_share_is_looked_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root, looked = tmp_path.resolve(), list[str]()
+    real = os.lstat
+    monkeypatch.setattr(os, "lstat", lambda path: (looked.append(str(path)), real(path))[1])
+    seen = world(root)
+    for name in "abc":
+        seen.realpath(f"{root}/x/{name}")
+    assert len(looked) == len(set(looked)) > 3
+
+
+def test_a_new_account_is_noticed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    accounts = tmp_path / "passwd"
+    accounts.write_text("ann:x:1000:1000::/srv/ann:/bin/sh\n")
+    monkeypatch.setattr(machine_world, "ACCOUNTS", str(accounts))
+    assert "/srv/ann" in world(tmp_path).homes()
+    accounts.write_text("bob:x:1001:1001::/srv/bob/home:/bin/sh\n")
+    homes = world(tmp_path).homes()
+    assert "/srv/bob/home" in homes and "/srv/ann" not in homes
