@@ -5,13 +5,15 @@ Modes and metadata do not matter here, so they are not read. Whose a line is is 
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 from chrono.errors import StoreError
 from chrono.store import tree
-from chrono.store.names import file_name
+from chrono.store.names import tree_name
 from chrono.store.objects import Objects
 
+_ENTRY = re.compile(rb"([0-7]+) ([^\0]+)\0(.{20})", re.DOTALL)
 _KINDS = {tree.FOLDER: "folder", tree.LINK: "link", tree.GITLINK: "folder"}
 
 
@@ -46,11 +48,13 @@ class Tracer:
         return self._known[key]
 
     def _below(self, folder: bytes, name: bytes, rest: bytes) -> Found | None:
-        for entry in tree.parse(self._objects.read_as(folder, b"tree")):
-            if entry.name == name or file_name(entry.name) == name:
+        names = (name, tree_name(name, forced=True))
+        for mode_text, found, oid in _ENTRY.findall(self._objects.read_as(folder, b"tree")):
+            if found in names:
+                mode = int(mode_text, 8)
                 if not rest:
-                    return Found(_KINDS.get(entry.mode, "file"), entry.oid)
-                return self.find(entry.oid, rest) if entry.mode == tree.FOLDER else None
+                    return Found(_KINDS.get(mode, "file"), oid)
+                return self.find(oid, rest) if mode == tree.FOLDER else None
         return None
 
     def content(self, oid: bytes, limit_bytes: int) -> bytes | None:
