@@ -64,6 +64,7 @@ class Objects:
         self.pack_folder = os.path.join(folder, b"pack")
         self._packs: dict[bytes, PackIndex] = {}
         self._packs_stamp: tuple[int, int] | None = None
+        self._last: PackIndex | None = None
 
     def path(self, oid: bytes) -> bytes:
         """Where the object lies if it is loose."""
@@ -90,9 +91,15 @@ class Objects:
         return found
 
     def _read_packed(self, oid: bytes, indexes: Iterable[PackIndex]) -> tuple[bytes, bytes] | None:
+        last = self._last
+        if last is not None:  # what is read together was mostly written together
+            offset = last.offset(oid)
+            if offset is not None:
+                return last.read(offset)
         for index in indexes:
             offset = index.offset(oid)
             if offset is not None:
+                self._last = index
                 return index.read(offset)
         return None
 
@@ -174,6 +181,7 @@ class Objects:
             index.close()
         self._packs.clear()
         self._packs_stamp = None
+        self._last = None
 
     def _read_loose(self, oid: bytes) -> tuple[bytes, bytes] | None:
         try:
@@ -207,6 +215,7 @@ class Objects:
         if stamp != self._packs_stamp:
             with os.scandir(self.pack_folder) as found_names:
                 names = {entry.name for entry in found_names if entry.name.endswith(b".idx")}
+            self._last = None
             for gone in set(self._packs) - names:
                 self._packs.pop(gone).close()
             for name in sorted(names - set(self._packs)):

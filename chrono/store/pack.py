@@ -27,6 +27,8 @@ _INDEX_MAGIC = b"\xfftOc\x00\x00\x00\x02"
 _DEEPEST = 4096
 """git's own limit for a chain of deltas is 4095."""
 _BASES_BYTES = 4 << 20
+_ASKED_OFTEN = 500
+"""After so many questions the index is read as a whole."""
 
 
 class PackGone(StoreError):
@@ -184,12 +186,20 @@ class PackIndex:
         self._pack: mmap.mmap | None = None
         self._bases: dict[int, tuple[bytes, bytes]] = {}
         self._bases_bytes = 0
+        self._asked = 0
+        self._table: dict[bytes, int] | None = None
 
     def __len__(self) -> int:
         return self._count
 
     def offset(self, oid: bytes) -> int | None:
         """Where the object begins in the pack, or None."""
+        if self._table is not None:
+            return self._table.get(oid)
+        self._asked += 1
+        if self._asked > _ASKED_OFTEN:
+            self._table = dict(zip(self.ids(), map(self._offset_of, range(self._count)), strict=True))
+            return self._table.get(oid)
         first = oid[0]
         low = self._fanout[first - 1] if first else 0
         high = self._fanout[first]
@@ -302,6 +312,7 @@ class PackIndex:
 
     def close(self) -> None:
         self._bases.clear()
+        self._table = None
         self._map.close()
         if self._pack is not None:
             self._pack.close()

@@ -79,12 +79,13 @@ class Refs:
         def rank(name: str) -> tuple[int, int, str]:
             return _rank(prefix, name)
 
-        last = None
+        values, loose, last = self._packed, set(names), None
         for name in merge(sorted(names, key=rank, reverse=True), reversed(packed), key=rank, reverse=True):
-            oid = self.read(name) if name != last else None
-            last = name
-            if oid is not None:
-                yield name, oid
+            if name != last:
+                oid = self.read(name) if name in loose else values[name]
+                last = name
+                if oid is not None:
+                    yield name, oid
 
     def _packed_below(self, prefix: str) -> list[str]:
         """Names of packed refs below `prefix`, in order; the same list as long as nothing changed."""

@@ -20,7 +20,10 @@ _OWN = frozenset((META_TRAILER.lower(), TIME_TRAILER.lower()))
 _EMAIL = "chrono@localhost"
 
 _KEY = re.compile(r"[A-Za-z][A-Za-z0-9-]*")
-_LINE = re.compile(r"([A-Za-z][A-Za-z0-9-]*): (.*)", re.DOTALL)
+_USUAL = frozenset(
+    f"Chrono-{word}"
+    for word in ("Kind", "Branch", "Audit", "Op", "Agent", "Session", "Tool-Use", "Command", "Time", "Meta")
+)
 _LOOKS_LIKE_OURS = re.compile(r"\s*chrono-", re.IGNORECASE)
 _CONTROL = re.compile("[\\\\\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _ESCAPED = re.compile(r"\\(\\|n|x[0-9a-f]{2}|u[0-9a-f]{4})")
@@ -134,10 +137,10 @@ def split_message(body: bytes) -> tuple[str, tuple[tuple[str, str], ...]]:
         return text, ()
     trailers = []
     for line in block.split("\n"):
-        match = _LINE.fullmatch(line)
-        if match is None:
+        key, colon, value = line.partition(": ")
+        if not colon or not (key in _USUAL or _KEY.fullmatch(key)):
             return text, ()
-        trailers.append((match[1], _unescape(match[2])))
+        trailers.append((key, _unescape(value)))
     return message, tuple(trailers)
 
 
@@ -167,6 +170,9 @@ def _escape(value: str) -> str:
 
 
 def _unescape(text: str) -> str:
+    if "\\" not in text:
+        return text
+
     def plain(match: re.Match[str]) -> str:
         code = match[1]
         if code == "\\":

@@ -7,9 +7,11 @@ key only if it is older than the scan's own tick (the racy rule), follows no lin
 from __future__ import annotations
 
 import errno
+import gc
 import os
 import stat
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from chrono.errors import StoreError
@@ -75,7 +77,7 @@ class Scan:
 
     def run(self) -> Found:
         """Raises StoreError where the project's folder itself cannot be read, or where the sink fails."""
-        with self._handles:
+        with self._handles, _without_collector():
             order = self._walk()
             if self._base.state != CAPTURED:
                 raise StoreError(f"{os.fsdecode(self._root)} cannot be read", "check its permissions")
@@ -417,6 +419,18 @@ class Scan:
 
     def _shown(self, path: bytes) -> str:
         return os.fsdecode(os.path.join(self._root, path))
+
+
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    """A scan makes many small values and no cycle; looking for some again and again takes a tenth of its time."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
 
 
 def _holds_content(mode: int) -> bool:
