@@ -157,6 +157,7 @@ SECTIONS: tuple[tuple[str, tuple[Verb, ...]], ...] = (
                     ("prove", "Prove one record to somebody who does not have the log."),
                     ("verify-proof", "Check a proof of one record."),
                     ("checkpoint", "Export the newest signed checkpoint."),
+                    ("export", "Export records for a spreadsheet or a SIEM."),
                 ),
                 default="show",
             ),

@@ -87,3 +87,27 @@ def verify(ws: Workspace, *, full: bool = False, strict: bool = False) -> Report
     return report._replace(
         warnings=(*report.warnings, f"the savepoints cannot be read: {unreadable}"), exit_code=exit_code
     )
+
+
+def with_copy(ws: Workspace, report: Report, path: str) -> Report:
+    """`report`, and whether each record that the exported file `path` keeps is the log's own.
+
+    What the copy has and the log has not is a finding, `copy-differs`; that the copy holds only some records is not.
+    Raises ChronoError where the file cannot be read or is no copy.
+    """
+    from chrono.audit.copy import differences
+    from chrono.audit.export import NotACopy
+    from chrono.audit.place import project_place
+
+    try:
+        with open(path, encoding="utf-8", newline="") as file:
+            found, compared = differences(project_place(ws.layout), file)
+    except OSError as error:
+        raise ChronoError(f"{path} cannot be read: {error.strerror}") from None
+    except (NotACopy, UnicodeDecodeError) as error:
+        why = str(error) if isinstance(error, NotACopy) else "it is not UTF-8 text"
+        raise ChronoError(f"{path} is no copy of the log: {why}") from None
+    if not found:
+        return report._replace(integrity=f"{report.integrity}; {compared} records of the copy are the log's own")
+    integrity = report.integrity if report.findings else f"FAIL {found[0].text}"
+    return report._replace(findings=(*report.findings, *found), exit_code=20, integrity=integrity)

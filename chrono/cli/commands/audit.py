@@ -5,26 +5,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from chrono.cli import shapes
+from chrono.cli.audit_records import record_json, record_row
 from chrono.cli.options import Json, screen_of
 from chrono.cli.place import workspace, write_out
 from chrono.cli.render import Screen
-from chrono.cli.text import Part, Styled, count, one_line
+from chrono.cli.text import Styled, count
 from chrono.errors import ChronoError, UsageError
 
 if TYPE_CHECKING:
+    from chrono.audit.query import Query
     from chrono.audit.record import Record
     from chrono.audit.verify import Report
     from chrono.workspace.project import Workspace
 
 PAGE = 30
 
-_DECISIONS = {"allow": "green", "ask": "yellow", "block": "red"}
 _LEVELS = {"checked": "green", "failed": "red"}
 
 
@@ -57,6 +58,27 @@ def run_show(
     reason: Annotated[
         str | None, typer.Option("--reason", metavar="TEXT", help="Why an alarm is ended or a key changed.")
     ] = None,
+    since: Annotated[
+        str | None, typer.Option("--since", metavar="TIME", help="From then on: a day, a time, 3h.")
+    ] = None,
+    until: Annotated[str | None, typer.Option("--until", metavar="TIME", help="Before then.")] = None,
+    actor: Annotated[str, typer.Option("--actor", metavar="NAME", help="By this user, agent, model or host.")] = "",
+    session: Annotated[str, typer.Option("--session", metavar="ID", help="Of the session that begins so.")] = "",
+    event: Annotated[
+        str, typer.Option("--event", metavar="KIND", help='Of this kind; "session." is all of them.')
+    ] = "",
+    decision: Annotated[str, typer.Option("--decision", metavar="WORD", help="Decided so: allow, ask, block.")] = "",
+    path: Annotated[str, typer.Option("--path", metavar="TEXT", help="That name a path with this in it.")] = "",
+    grep: Annotated[
+        str, typer.Option("--grep", metavar="TEXT", help="With this in command, tool, rules, message.")
+    ] = "",
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Show records as they are written.")] = False,
+    csv: Annotated[bool, typer.Option("--csv", help="With --out: as a table for spreadsheets.")] = False,
+    out: Annotated[str | None, typer.Option("--out", "-o", metavar="FILE", help="With --csv: where to.")] = None,
+    against: Annotated[
+        str | None,
+        typer.Option("--against", metavar="FILE", help="With --verify: hold an exported copy against the log."),
+    ] = None,
     limit: Annotated[
         int | None, typer.Option("--limit", "-n", metavar="N", help=f"At most so many records; 0 for all. [{PAGE}]")
     ] = None,
@@ -77,9 +99,13 @@ def run_show(
         raise UsageError("--reason belongs to --reset-witness, --rotate-key or --revoke-key")
     if (new_key is not None and not rotate_key) or (trusted_until is not None and revoke_key is None):
         raise UsageError("--new-key belongs to --rotate-key, --trusted-until to --revoke-key")
+    if against is not None and not verify:
+        raise UsageError("--against belongs to --verify")
+    if csv != (out is not None):
+        raise UsageError("--csv and --out FILE come together", "other forms: chrono audit export")
     ws = workspace(screen)
     if verify:
-        return _verify(screen, ws, full=full, strict=strict, json=json)
+        return _verify(screen, ws, against, full=full, strict=strict, json=json)
     if any(acts[1:]):
         from chrono.cli import audit_keys
 
@@ -90,73 +116,92 @@ def run_show(
         if rotate_key:
             return audit_keys.rotate(screen, ws, new_key, reason, json=json)
         return audit_keys.revoke(screen, ws, revoke_key or "", trusted_until, reason, json=json)
-    return _records(screen, ws, PAGE if limit is None else limit, json=json)
+    from chrono.audit.query import Query
+    from chrono.cli import audit_records
+
+    times = (audit_records.moment(since, "--since", ws.clock), audit_records.moment(until, "--until", ws.clock))
+    query = Query(*times, actor, session, event, decision, path, grep)
+    if out is not None:
+        return _export(screen, ws, "csv", query, out, json=json)
+    if follow:
+        return audit_records.follow(screen, ws, query, json=json)
+    return audit_records.show(screen, ws, query, PAGE if limit is None else limit, json=json)
 
 
-# --- records
-
-
-def _records(screen: Screen, ws: Workspace, limit: int, *, json: bool) -> int:
-    from collections import deque
-
+def _export(screen: Screen, ws: Workspace, form: str, query: Query, out: str | None, *, json: bool) -> int:
+    from chrono.audit.export import FORMATS
     from chrono.audit.place import project_place
-    from chrono.audit.verify import read_records
+    from chrono.cli.audit_records import exported
 
-    found = deque(enumerate(read_records(project_place(ws.layout))), maxlen=limit or None)
-    if json:
-        screen.value({"records": [_record_json(number, record) for number, record in found]})
+    written = 0
+
+    def counted() -> Iterator[Record]:
+        nonlocal written
+        for record in exported(project_place(ws.layout), query):
+            written += 1
+            yield record
+
+    pieces = FORMATS[form](counted())
+    if out is None:
+        for piece in pieces:
+            screen.block(piece)
         return 0
-    screen.table([_record_row(number, record) for number, record in found])
-    if limit and found and found[0][0] > 0:
-        screen.note(f"the newest {limit} of {found[-1][0] + 1:,} are shown; all of them: chrono audit -n 0")
+    try:
+        with open(out, "w", encoding="utf-8", newline="") as file:
+            file.writelines(pieces)
+    except OSError as error:
+        raise ChronoError(f"{out} cannot be written: {error.strerror}") from None
+    if json:
+        screen.value({"out": out, "format": form, "records": written})
+    else:
+        screen.text(f"{count(written, 'record')} in {out}")
     return 0
 
 
-def _record_json(number: int, record: Record | None) -> shapes.Json:
-    import json
+def run_export(
+    ctx: typer.Context,
+    form: Annotated[
+        str, typer.Argument(metavar="FORMAT", help="csv, ocsf, cef, cloudevents, otlp or jsonl.", show_default=False)
+    ],
+    out: Annotated[
+        str | None,
+        typer.Option("--out", "-o", metavar="FILE", help="Where to write it.", show_default="standard output"),
+    ] = None,
+    since: Annotated[
+        str | None, typer.Option("--since", metavar="TIME", help="From then on: a day, a time, 3h.")
+    ] = None,
+    until: Annotated[str | None, typer.Option("--until", metavar="TIME", help="Before then.")] = None,
+    json: Json = False,
+) -> int:
+    """Export records for another system.
 
-    if record is None:
-        return {"n": number, "malformed": True}
-    value: shapes.Json = json.loads(record.line)
-    return value
+    csv for spreadsheets; ocsf, cef, cloudevents and otlp for a SIEM; jsonl as they are. Every event keeps its signed
+    line, so that chrono audit --verify --against FILE can hold the copy against the log later.
+    """
+    from chrono.audit.export import FORMATS
+    from chrono.audit.query import Query
+    from chrono.cli.audit_records import moment
 
-
-def _record_row(number: int, record: Record | None) -> tuple[Part, ...]:
-    if record is None:
-        return (f"{number:>5}", "?", Styled("malformed", "red"), "", "", "run chrono audit --verify")
-    act, anchor = record.act, record.anchor or {}
-    decision = str(act.get("decision") or "")
-    subject = act.get("cmd") or act.get("message") or _paths(act) or act.get("phase") or ""
-    commit = str(anchor.get("commit") or "")
-    text = one_line(str(subject))
-    if commit:
-        text = f"{shapes.short(commit)}  {text}".rstrip()
-    style = _DECISIONS.get(decision)
-    return (
-        f"{record.n:>5}",
-        f"{record.at[:10]} {record.at[11:19]}Z",
-        record.ev,
-        Styled(decision, style) if style else decision or "-",
-        str(record.by.get("agent") or record.by.get("user") or "-"),
-        text,
-    )
-
-
-def _paths(act: Mapping[str, object]) -> str:
-    files = act.get("files")
-    if not isinstance(files, list):
-        return ""
-    return " ".join(str(entry[0]) for entry in files if isinstance(entry, list) and entry)
+    screen = screen_of(ctx)
+    if form not in FORMATS:
+        raise UsageError(f"there is no format {form}", f"one of: {', '.join(FORMATS)}")
+    if json and out is None:
+        raise UsageError("--json needs --out FILE", "the events themselves are the output otherwise")
+    ws = workspace(screen)
+    query = Query(moment(since, "--since", ws.clock), moment(until, "--until", ws.clock))
+    return _export(screen, ws, form, query, out, json=json)
 
 
 # --- the verdict
 
 
-def _verify(screen: Screen, ws: Workspace, *, full: bool, strict: bool, json: bool) -> int:
-    from chrono.workspace.verify import verify
+def _verify(screen: Screen, ws: Workspace, against: str | None, *, full: bool, strict: bool, json: bool) -> int:
+    from chrono.workspace.verify import verify, with_copy
 
     with screen.working("verifying"):
         report = verify(ws, full=full, strict=strict)
+        if against is not None:
+            report = with_copy(ws, report, against)
     if json:
         screen.value(_report_json(report))
         return report.exit_code
@@ -278,7 +323,7 @@ def run_verify_proof(
     if json:
         screen.value(
             {
-                "record": _record_json(record.n, record),
+                "record": record_json(record.n, record),
                 "log": proved.checkpoint.log,
                 "size": proved.checkpoint.size,
                 "kid": proved.key.kid,
@@ -286,7 +331,7 @@ def run_verify_proof(
         )
         return 0
     screen.text(Styled("proved", "green"), f"  record {record.n} of log {record.log}")
-    screen.table([_record_row(record.n, record)], indent=2)
+    screen.table([record_row(record.n, record)], indent=2)
     screen.text(f"under a checkpoint of {count(proved.checkpoint.size, 'record')}, signed by key {proved.key.kid}")
     return 0
 

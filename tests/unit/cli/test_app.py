@@ -55,7 +55,7 @@ def test_every_command_explains_itself_in_80_columns(
 @pytest.mark.parametrize("verb", list(VERBS.values()), ids=lambda verb: verb.name)
 def test_a_verb_has_one_file_and_a_function_for_each_sub(verb: Verb) -> None:
     module = importlib.import_module(f"chrono.cli.commands.{verb.module}")
-    for name in [f"run_{sub}" for sub, _ in verb.subs] or ["run"]:
+    for name in [f"run_{sub.replace('-', '_')}" for sub, _ in verb.subs] or ["run"]:
         assert callable(getattr(module, name))
 
 

@@ -93,3 +93,34 @@ def test_a_checkpoint_is_exported_for_other_tools(project: Path, chrono: Any, tm
     ran = chrono("audit", "checkpoint", "--out", str(out), "--sshsig")
     assert ran.code == 0 and "ssh-ed25519" in ran.out
     assert out.read_text() == chrono("audit", "checkpoint").out and (tmp_path / "checkpoint.sig").exists()
+
+
+def test_records_are_asked_for_by_what_they_are(project: Path, chrono: Any) -> None:
+    def events(*args: str) -> list[str]:
+        return [record["ev"] for record in chrono("audit", *args, "--json").json["records"]]
+
+    chrono("audit", "--rotate-key", "--reason", "once a Year")
+    assert events("--event", "key.") == ["key.rotate"] == events("--grep", "a year") == events("-n", "1")
+    assert events("--since", "1h") == events("--since", "2020-01-01") == ["genesis", "savepoint", "key.rotate"]
+    assert events("--until", "2020-01-01T10:00") == [] == events("--actor", "nobody")
+    assert chrono("audit", "--grep", "zzz").code == 0
+    for bad in ("yesterday", "2026-13-01", "3x", "", "2026-11-30T1"):
+        assert chrono("audit", "--since", bad).code == 2
+
+
+def test_an_exported_copy_is_held_against_the_log(project: Path, chrono: Any, tmp_path: Path) -> None:
+    out = tmp_path / "copy"
+    assert chrono("audit", "--csv").code == 2
+    assert chrono("audit", "--csv", "--out", str(out)).code == 0
+    assert out.read_text().startswith("n,at,ev,")
+    assert chrono("audit", "--verify", "--against", str(out)).code == 0
+    for form in ("ocsf", "cef", "cloudevents", "otlp", "jsonl"):
+        assert chrono("audit", "export", form, "--out", str(out), "--json").json["records"] == 2
+        assert "2 records of the copy" in chrono("audit", "--verify", "--against", str(out)).out
+    assert chrono("audit", "export", "jsonl").out == out.read_text()
+    out.write_text(out.read_text().replace('"source":"cli"', '"source":"eve"'))
+    ran = chrono("audit", "--verify", "--against", str(out))
+    assert ran.code == 20 and "copy-differs" in ran.out
+    out.write_text("hello\n")
+    assert chrono("audit", "--verify", "--against", str(out)).code == 1
+    assert chrono("audit", "export", "xml").code == 2
