@@ -38,6 +38,10 @@ _RUNS_WHAT_COMES = re.compile(
     r"\w*\s*(?:[,().]|while\b|;|$))|\|&\s*getline|\|\s*getline|`\s*#?[${]"
 )
 _RECEIVES = re.compile(r"\bgets\b|\brecv\b|\breadline\b|getline|<\$?\w*>|\bread\(|\.on\(|receive|fgets|\bread_line\b")
+_FORKS = re.compile(
+    r"\bfork\b[\s();&]*while\b|\bwhile\b[\s(]*(?:1|[Tt]rue|fork)\b[^\n]{0,60}\bfork\b|\bloop\b[\s{do]*(?:Process\.)?fork|"
+    r"\bfork\(\)\s+for\b|\bfork\(\)\s*while\b|for\s*\(;;\)[\s{]*(?:pcntl_)?fork|\bfork\s*\{\s*fork"
+)
 _FETCHES = re.compile(
     r"urlopen|urlretrieve|\brequests\.\w|httpx?\.(?:get|post|request)|https?['\")]*\)?\.(?:get|request)|\bfetch\s*\(|"
     r"URI\.open|open-uri|LWP|file_get_contents\s*\(\s*['\"]http|curl_exec|Net::HTTP|axios|HTTP::Tiny|\bsendall\b"
@@ -92,6 +96,11 @@ def runs_download(code: str) -> bool:
 def sends_environment(code: str) -> bool:
     """Whether code sends the whole environment over the network."""
     return len(code) <= MAX_CHARS and _ENVIRONMENT.search(code) is not None and _FETCHES.search(code) is not None
+
+
+def is_fork_bomb(code: str) -> bool:
+    """Whether code starts copies of itself without end."""
+    return len(code) <= MAX_CHARS and "fork" in code and _FORKS.search(code) is not None
 
 
 def cloud_deletions(code: str) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from chrono.scan.code.foreign import cloud_deletions, is_reverse_shell, runs_download, sends_environment
+from chrono.scan.code.foreign import cloud_deletions, is_fork_bomb, is_reverse_shell, runs_download, sends_environment
 from chrono.scan.command import UNKNOWN, Command, Evaluation, Word
 from chrono.scan.world import World
 
@@ -60,6 +60,8 @@ def commands_of(
     where = Command((":",), (*via, name), span, world.cwd if cwd is None else cwd)
     if is_reverse_shell(source):
         more.append(where._replace(argv=("reverse-shell",)))
+    if is_fork_bomb(source):
+        more.append(where._replace(argv=("fork-bomb",)))
     if runs_download(source):
         more.append(where._replace(argv=("run-code", language, UNKNOWN), upstream=(("curl", UNKNOWN),)))
     if sends_environment(source):

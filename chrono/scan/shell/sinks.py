@@ -196,6 +196,8 @@ def _git_config(rest: Argv) -> list[Inner]:
     key, value = words[0].lower(), words[1]
     if key.startswith("alias.") and value.startswith("!"):
         return [Inner(text=value[1:], label=f"git config {words[0]}")]
+    if key.startswith("alias."):
+        return [Inner(argv=("git", *value.split()), label=f"git config {words[0]}")] if value.split() else []
     if _GIT_COMMAND_KEY.match(key) and value.lower() not in _BOOLEAN:
         return [Inner(text=value.lstrip("!"), label=f"git config {words[0]}")]
     return []
