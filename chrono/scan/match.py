@@ -6,7 +6,6 @@ What a condition asks is left to `scan.conditions`, what a command touches to `s
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
 from typing import NamedTuple
 
 from chrono.scan.command import Command, Redirect, Word
@@ -14,7 +13,7 @@ from chrono.scan.conditions import Case, host_of
 from chrono.scan.finding import Finding, Target
 from chrono.scan.options import name_of, parse, program_names
 from chrono.scan.paths import Ground, Spot, Touch, is_within
-from chrono.scan.ready import Program, all_hold, program
+from chrono.scan.ready import all_hold, program
 from chrono.scan.rule import Options, Rule, Ruleset
 from chrono.scan.touch import options_of, redirect_touches, touches_of
 from chrono.scan.wintouch import windows_options
@@ -106,7 +105,7 @@ def _ask(
     case = Case(command, ground, touches, fetched)
     asked = program(ruleset, case.names)
     found = []
-    for position in _chosen(asked, case, ruleset):
+    for position in asked.chosen(case, ruleset):
         ready = asked.ready(position)
         if ready is None or (followed and ready.rule.score < FOLLOWED_SCORE):
             continue
@@ -114,16 +113,6 @@ def _ask(
         if all_hold(ready.steps, case):
             found.append(_finding(ready.rule, case))
     return found
-
-
-def _chosen(asked: Program, case: Case, ruleset: Ruleset) -> Iterable[int]:
-    """Positions of the rules that can match a command, without repeats, in order."""
-    if not case.touches:
-        return asked.named
-    chosen = set(asked.named)
-    for how in {touch.how for touch in case.touches}:
-        chosen.update(ruleset.by_touch.get(how, ()))
-    return sorted(chosen)
 
 
 def _finding(rule: Rule, case: Case) -> Finding:

@@ -27,7 +27,11 @@ class Ready(NamedTuple):
 
 
 class Program:
-    """All rules for the names of one program, by position in the ruleset; `named` are those that a name selects."""
+    """All rules for the names of one program, by position in the ruleset.
+
+    `named` are those that a name selects. Of them `always` may hold whatever the arguments are, and `by_first` those
+    that need a certain word among them, the first of a subcommand.
+    """
 
     def __init__(self, ruleset: Ruleset, names: tuple[str, ...]) -> None:
         self.rules = ruleset.rules
@@ -40,6 +44,31 @@ class Program:
                 if name.startswith(prefix):
                     chosen.update(positions)
         self.named = tuple(position for position in sorted(chosen) if self.ready(position) is not None)
+        always: list[int] = []
+        by_first: dict[str, list[int]] = {}
+        for position in self.named:
+            ready = self.ready(position)
+            firsts = _firsts(ready.steps) if ready is not None else None
+            if firsts is None:
+                always.append(position)
+            for first in firsts or ():
+                by_first.setdefault(first, []).append(position)
+        self.always = tuple(always)
+        self.by_first = by_first
+
+    def chosen(self, case: Case, ruleset: Ruleset) -> list[int]:
+        """Positions of the rules that can match a command, without repeats, in order."""
+        if case.fold:
+            chosen = set(self.named)
+        else:
+            chosen = set(self.always)
+            for word in case.words:
+                if isinstance(word, str) and word in self.by_first:
+                    chosen.update(self.by_first[word])
+        if case.touches:
+            for how in {touch.how for touch in case.touches}:
+                chosen.update(ruleset.by_touch.get(how, ()))
+        return sorted(chosen)
 
     def ready(self, position: int) -> Ready | None:
         """The rule at a position; None where it cannot hold for this program."""
@@ -109,6 +138,19 @@ def _bound(matcher: Matcher, names: tuple[str, ...]) -> Steps | None:
         else:
             steps.append((KINDS[str(kind)], tuple(_texts(value) for value in rest)))
     return tuple(steps)
+
+
+def _firsts(steps: Steps) -> frozenset[str] | None:
+    """Words of which one must be among the arguments; None where none need be."""
+    for ask, arguments in steps:
+        if ask is KINDS["subcommand"]:
+            firsts: frozenset[str] = arguments[1]
+            return firsts
+        if ask is _any:
+            parts = [_firsts(part) for part in arguments]
+            if all(part is not None for part in parts):
+                return frozenset().union(*(part for part in parts if part is not None))
+    return None
 
 
 def _texts(value: object) -> object:
