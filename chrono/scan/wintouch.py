@@ -1,7 +1,7 @@
 """Owns what commands of PowerShell and cmd.exe do to files: which of their words are paths, and what happens to those.
 
-PowerShell's commands come as its evaluator writes them: full names, paths first, `-Name:value` for the rest. What a path
-is is left to `scan.paths`, whether it matters to the rules.
+PowerShell's commands come as its evaluator writes them: full names, paths first, `-Name:value` for the rest. What a
+path is is left to `scan.paths`, whether it matters to the rules.
 """
 
 from __future__ import annotations
@@ -227,7 +227,7 @@ def _del(name: str, parsed: Parsed) -> Iterator[Claim]:
         if deep and isinstance(word, str):
             base, sign, last = word.replace("\\", "/").rpartition("/")
             if ("*" in last and last.strip("*.")) or ("*" not in last and "." in last):
-                yield "delete", below(base if sign else ".", last if "*" in last else last), True
+                yield "delete", below(base if sign else ".", last), True
                 continue
             yield "delete-tree", word, True
             continue

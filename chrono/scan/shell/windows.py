@@ -9,13 +9,15 @@ from chrono.scan.command import UNKNOWN, Command, Word
 from chrono.scan.world import World
 
 _WRAPPERS = frozenset(
-    """sudo gsudo doas env nohup timeout time nice bash sh zsh dash busybox xargs find docker podman docker-compose kubectl
-    ssh git npx pnpm yarn npm uv poetry pipenv su script watch parallel awk vim nvim vi tar rsync psql mysql sqlite3 nc
-    ncat socat direnv mise op doppler dotenv cross-env concurrently""".split()
+    """sudo gsudo doas env nohup timeout time nice bash sh zsh dash busybox xargs find docker podman docker-compose
+    kubectl ssh git npx pnpm yarn npm uv poetry pipenv su script watch parallel awk vim nvim vi tar rsync psql mysql
+    sqlite3 nc ncat socat direnv mise op doppler dotenv cross-env concurrently""".split()
 )
 _MARKS: dict[str, tuple[str, ...]] = {
-    "git": ("-c", "--config", "config", "submodule", "bisect", "rebase", "filter", "difftool", "mergetool", "--exec", "-x",
-            "--upload", "--receive", "clone", "fetch", "grep", "-o", "--open", "alias", "send-email", "instaweb", "gc"),
+    "git": (
+        "-c", "--config", "config", "submodule", "bisect", "rebase", "filter", "difftool", "mergetool", "--exec", "-x",
+        "--upload", "--receive", "clone", "fetch", "grep", "-o", "--open", "alias", "send-email", "instaweb", "gc",
+    ),
     **dict.fromkeys(("npm", "pnpm", "yarn"), ("exec", "x", "dlx", "-c", "--call", "--script-shell", "node")),
     **dict.fromkeys(("docker", "podman"), ("exec", "run", "compose", "create", "build")),
     "docker-compose": ("exec", "run"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from chrono.scan.shell.values import collapse, join_text
+from chrono.scan.shell.values import collapse
 from chrono.scan.world import World
 
 MAX_LINE_CHARS = 65_536
@@ -172,6 +172,3 @@ def with_loop_variables(text: str, values: dict[str, str]) -> str:
         if letter in text:
             text = _one_loop(text, letter, value)
     return collapse(text)[:MAX_LINE_CHARS]
-
-
-__all__ = ["changed", "collapse", "join_text", "late", "part_of", "percent", "usual_value", "with_loop_variables"]

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from chrono.scan.command import Redirect
 from chrono.scan.shell.powershell import operators
-from chrono.scan.shell.powershell.cmdlets import CMDLETS, Bound, Cmdlet
+from chrono.scan.shell.powershell.cmdlets import CMDLETS, Bound
 from chrono.scan.shell.powershell.found import children, items_at, narrowed
 from chrono.scan.shell.powershell.machine import Machine
 from chrono.scan.shell.powershell.starts import run_line, run_native, script_text
@@ -70,19 +70,12 @@ def run_cmdlet(
     if _only_tells(m, bound):
         m.emit(["Write-Output", f"What if: {bound.cmdlet.name}"], builtin=True)
         return []
-    if _is_fetched(name, bound):
-        # Each of several sources is a command of its own.
-        pass
     feeds = tuple(dict.fromkeys(f for value in (*bound.values.values(), *bound.rest) for f in feeds_of(value)))
     argv = m.emit(_canonical(m, bound), builtin=True, feeds=feeds, redirects=redirects)
     handler = _HANDLERS.get(name)
     if handler is not None:
         return handler(m, bound, piped, argv)
     return [Unknown((argv,) if argv else ())]
-
-
-def _is_fetched(name: str, bound: Bound) -> bool:
-    return name == "start-bitstransfer" and type(bound.values.get("Source")) is tuple
 
 
 def _only_tells(m: Machine, bound: Bound) -> bool:
@@ -107,10 +100,10 @@ def _with_piped_paths(m: Machine, bound: Bound, piped: tuple[Value, ...]) -> Bou
             if isinstance(option, Thing) and option.field("recurse") and bound.cmdlet.name == "Remove-Item":
                 values["Recurse"] = True
     name = bound.cmdlet.name.lower()
-    if name in ("set-content", "add-content"):
-        # What is piped to these is content, unless it is a list of items.
-        if not any(isinstance(value, Thing) and value.kind == "item" for value in piped):
-            return bound
+    items = any(isinstance(value, Thing) and value.kind == "item" for value in piped)
+    if name in ("set-content", "add-content") and not items:
+        # What is piped to these is content.
+        return bound
     if "Path" in bound.cmdlet.positions or not bound.cmdlet.positions:
         values["Path"] = tuple(paths)
     elif bound.cmdlet.positions:
@@ -668,5 +661,3 @@ _HANDLERS: dict[str, Handler] = {
     "start-bitstransfer": _fetch,
     "new-scheduledtaskaction": _scheduled_action,
 }
-
-__all__ = ["SHARED", "Cmdlet", "run_cmdlet"]

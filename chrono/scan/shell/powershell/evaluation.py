@@ -40,7 +40,6 @@ from chrono.scan.shell.powershell.values import (
     elements_of,
     feeds_of,
     number_of,
-    options_of,
     text_of,
     truth,
 )
@@ -344,5 +343,3 @@ _NODES: dict[type, Callable[[Machine, Any], Value]] = {
     Array: _array,
     Ternary: _ternary,
 }
-
-__all__ = ["assign", "environment", "evaluate", "index", "options_of", "variable"]

@@ -5,7 +5,6 @@ Deleting them is left to `commands`, what the paths mean to `scan.paths`.
 
 from __future__ import annotations
 
-from chrono.scan.shell.powershell import operators
 from chrono.scan.shell.powershell.cmdlets import Bound
 from chrono.scan.shell.powershell.evaluation import evaluate
 from chrono.scan.shell.powershell.machine import Machine
@@ -15,7 +14,6 @@ from chrono.scan.shell.powershell.values import (
     Choice,
     Thing,
     Value,
-    concat,
     elements_of,
     fed,
     feeds_of,
@@ -121,6 +119,15 @@ def narrowed(m: Machine, item: Thing, block: Block) -> list[Value]:
     return _by_test(m, item, block.body[0])
 
 
+def _own_field(node: object) -> str | None:
+    """The name of the field of `$_` that is read, None of anything else."""
+    if not isinstance(node, Member) or node.args is not None or not isinstance(node.name, Text):
+        return None
+    if not isinstance(node.inner, Variable) or node.inner.name not in ("_", "psitem"):
+        return None
+    return str(node.name.value).lower()
+
+
 def _by_test(m: Machine, item: Thing, test: object) -> list[Value]:
     if isinstance(test, Pipeline) and len(test.elements) == 1 and isinstance(test.elements[0], ValueElement):
         return _by_test(m, item, test.elements[0].inner)
@@ -136,12 +143,7 @@ def _by_test(m: Machine, item: Thing, test: object) -> list[Value]:
             left, right = _by_test(m, item, test.left), _by_test(m, item, test.right)
             return [item] if item in left or item in right else [*left, *right]
         field, against = test.left, test.right
-        if test.op == "in" and isinstance(test.left, Member):
-            field = test.left
-        if isinstance(field, Member) and field.args is None and isinstance(field.inner, Variable):
-            if field.inner.name in ("_", "psitem") and isinstance(field.name, Text):
-                return narrow_by(item, str(field.name.value).lower(), test.op, evaluate(m, against))
+        name = _own_field(field)
+        if name is not None:
+            return narrow_by(item, name, test.op, evaluate(m, against))
     return [item]
-
-
-__all__ = ["children", "concat", "items_at", "narrow_by", "narrowed", "operators"]

@@ -34,7 +34,6 @@ from chrono.scan.shell.powershell.syntax import (
 from chrono.scan.shell.powershell.values import (
     MAX_ITEMS,
     Choice,
-    Closure,
     Thing,
     Unknown,
     Value,
@@ -393,5 +392,3 @@ _STATEMENTS: dict[type, Callable[[Machine, Any], list[Value]]] = {
     Params: _params,
     Body: _named,
 }
-
-__all__ = ["Closure", "run_block", "run_body", "set_parameters"]

@@ -30,9 +30,11 @@ from chrono.scan.shell.powershell.values import (
     text_of,
 )
 
-_NETWORK = ("net.webclient", "net.http.httpclient", "net.sockets.tcpclient", "net.sockets.socket", "net.sockets.udpclient",
-            "net.sockets.tcplistener", "msxml2.xmlhttp", "winhttp.winhttprequest.5.1", "microsoft.xmlhttp",
-            "msxml2.serverxmlhttp", "internetexplorer.application")  # fmt: skip
+_NETWORK = (
+    "net.webclient", "net.http.httpclient", "net.sockets.tcpclient", "net.sockets.socket", "net.sockets.udpclient",
+    "net.sockets.tcplistener", "msxml2.xmlhttp", "winhttp.winhttprequest.5.1", "microsoft.xmlhttp",
+    "msxml2.serverxmlhttp", "internetexplorer.application",
+)  # fmt: skip
 
 
 def method(m: Machine, inner: Value, name: str, args: tuple[Value, ...]) -> Value:
@@ -120,14 +122,17 @@ def _text(m: Machine, inner: str, name: str, own: str, args: tuple[Value, ...]) 
     work = _TEXT.get(own)
     if work is None:
         return Unknown((*feeds_of(inner), *_feeds(args)))
-    if "\0" in inner and own not in ("tolower", "toupper", "trim", "tostring", "normalize", "trimend", "trimstart", "clone",
-                                     "replace", "insert"):  # fmt: skip
+    if "\0" in inner and own not in _BLIND:
         return Unknown((*feeds_of(inner), *_feeds(args)))
     try:
         found = work(inner, args)
     except (IndexError, ValueError, TypeError, OverflowError):
         return Unknown((*feeds_of(inner), *_feeds(args)))
     return fed(found, feeds_of(inner)) if isinstance(found, str) else found
+
+
+_BLIND = frozenset("tolower toupper trim tostring normalize trimend trimstart clone replace insert".split())
+"""Methods that do for a text known in part what they do for a known one."""
 
 
 def _at(args: tuple[Value, ...], place: int) -> int:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from chrono.scan.command import Redirect, Word
 from chrono.scan.shell.powershell.machine import Machine
-from chrono.scan.shell.powershell.values import Thing, Unknown, Value, concat, feeds_of, text_of, words_of
-from chrono.scan.shell.values import from_word, to_word
+from chrono.scan.shell.powershell.values import Thing, Unknown, Value, concat, feeds_of, text_of
+from chrono.scan.shell.values import to_word
 from chrono.scan.shell.windows import started_by
 
 
@@ -30,13 +30,7 @@ def run_native(
     via: tuple[str, ...] = (),
 ) -> list[Value]:
     """Reports a program and what it starts."""
-    program = (
-        name.replace("\\", "/")
-        if "\\" in name and ("/" in name or name[:1] in ".\\~" or name[1:2] == ":" or "\\" in name)
-        else name
-    )
-    if program.lower() == "start-process":
-        program = "start"
+    program = name.replace("\\", "/")
     stdin = _stdin(piped)
     feeds = tuple(f for value in words for f in feeds_of(value))
     argv = m.emit([program, *map(_path_word, words)], stdin=stdin, redirects=redirects, feeds=feeds, via=via)
@@ -105,6 +99,3 @@ def split_line(text: str) -> list[Value]:
     if word or had:
         words.append("".join(word))
     return words
-
-
-__all__ = ["from_word", "run_line", "run_native", "script_text", "split_line", "words_of"]
