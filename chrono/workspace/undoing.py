@@ -167,13 +167,26 @@ def _merges_in(ws: Workspace, since: list[Operation]) -> tuple[tuple[str, Commit
 
 
 def _since(ws: Workspace, operation: Operation) -> list[Operation]:
-    """`operation` and all later ones, the oldest first. The end of a merge counts from the merge's beginning."""
-    found: list[Operation] = []
-    for op in operations(ws):
-        found.insert(0, op)
-        if op.id == (operation.replaces or operation.id):
-            return found
-    raise NoSuchSavepoint(f"operation {operation.id[:12]} is not in the log any more", "run chrono op log")
+    """What going back to before `operation` takes back, the oldest first.
+
+    What was undone in between is no part of it, so files that nobody's operation changed are left as they are. An
+    operation that is neither done nor undone now is gone back to step by step.
+    """
+    log = list(operations(ws))
+    piles = stacks(ws)
+    at = next((index for index, op in enumerate(piles.done) if op.id == operation.id), None)
+    if at is not None:
+        found = list(piles.done[at:])
+    elif piles.undone and piles.undone[-1].id == operation.id:
+        found = [operation]
+    else:
+        index = next((index for index, op in enumerate(log) if op.id == operation.id), None)
+        if index is None:
+            raise NoSuchSavepoint(f"operation {operation.id[:12]} is not in the log any more", "run chrono op log")
+        return log[index::-1]
+    # The end of a merge stands for its beginning, too.
+    begun = {op.id: op for op in log}
+    return [one for op in found for one in (begun.get(op.replaces or CommitId("")), op) if one is not None]
 
 
 def _backwards(ws: Workspace, since: list[Operation], head: str) -> tuple[tuple[RefMove, ...], tuple[str, ...]]:

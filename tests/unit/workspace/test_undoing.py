@@ -165,6 +165,18 @@ def test_a_plan_that_no_longer_fits_is_refused_and_nothing_is_touched(ws: Worksp
     assert (root / "later").exists()
 
 
+def test_the_undo_of_what_touched_no_file_leaves_files_alone(ws: Workspace, root: Path, by: Actor) -> None:
+    branches.create(ws, "x", by)
+    go_back(ws, root, by)
+    undo(ws, by)
+    (root / "src" / "a.txt").write_text("edited since\n")
+    plan = undoing.plan_undo(ws)
+    assert (plan.target, plan.changes) == (None, ())
+    undoing.apply(ws, plan, by)
+    assert ws.store.ref("refs/heads/x") is None
+    assert text(root) == "edited since\n"
+
+
 def test_every_savepoint_ever_shown_is_still_there(ws: Workspace, root: Path, by: Actor) -> None:
     seen = {savepoint.id for savepoint in history.log(ws)}
     go_back(ws, root, by)
