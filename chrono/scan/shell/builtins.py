@@ -67,7 +67,8 @@ def _test(m: Machine, argv: Argv, state: State) -> None:
 
 
 def _eval(m: Machine, argv: Argv, state: State) -> None:
-    text = " ".join("\0" if word == MANY_FIELDS else word for word in argv[1:])
+    words = argv[2:] if argv[1:2] == ("--",) else argv[1:]
+    text = " ".join("\0" if word == MANY_FIELDS else word for word in words)
     state.status = 0
     m.run_text(text, state, label="eval")
 

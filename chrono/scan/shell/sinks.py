@@ -221,6 +221,7 @@ _AWK_COMMAND = re.compile(
 )
 
 
+_AWK_TO_SHELL = re.compile(r"\bprint\s*\(?\s*\"((?:[^\"\\]|\\.)*)\"\s*\)?\s*\|&?\s*\"(?:/bin/)?(?:ba|da|z)?sh\"")
 _AWK_CONSTANT = re.compile(r"\b([A-Za-z_]\w*)\s*=\s*\"((?:[^\"\\]|\\.)*)\"")
 
 
@@ -233,6 +234,8 @@ def _awk(argv: Argv, state: State) -> list[Inner]:
         return []
     for name, value in _AWK_CONSTANT.findall(program):
         program = re.sub(rf"\b(system\s*\(\s*){name}(\s*\))", lambda m: f'{m[1]}"{value}"{m[2]}', program)  # noqa: B023
+    for text in _AWK_TO_SHELL.findall(program):
+        out.append(Inner(text=re.sub(r"\\(.)", r"\1", text), label="awk | sh"))
     if "/inet" in program and "getline" in program:
         out.append(Inner(argv=("reverse-shell",), label="awk"))
     for match in _AWK_COMMAND.finditer(program):
