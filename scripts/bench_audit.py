@@ -22,10 +22,12 @@ sys.path.insert(0, ROOT)
 
 from chrono.audit import checkpoint, head  # noqa: E402
 from chrono.audit.append import boot_id  # noqa: E402
+from chrono.audit.index import found  # noqa: E402
 from chrono.audit.keys import KeySettings, find_signer  # noqa: E402
 from chrono.audit.log import AuditLog, create  # noqa: E402
 from chrono.audit.merkle import CompactRange, leaf_hash  # noqa: E402
 from chrono.audit.place import LogPlace, project_place  # noqa: E402
+from chrono.audit.query import Query  # noqa: E402
 from chrono.audit.record import Act, Actor, Entry, encode  # noqa: E402
 from chrono.audit.verify import verify  # noqa: E402
 from chrono.audit.witness import Mark, Witness  # noqa: E402
@@ -37,6 +39,16 @@ ENTRY = Entry(
     Actor(user="bob", uid=1000, host="box", agent="claude-code", session="s" * 36, tool_use_id="t" * 30, source="hook"),
     Act(tool="Bash", cmd="rm -rf build && make -j4", cwd="/home/bob/project", decision="allow", score=20, scan="full"),
 )
+WORDS = ("make", "pytest -q", "git status", "rm -rf build", "npm run lint", "cargo test", "ls -la", "python tool.py")
+
+
+def entry(n: int) -> Entry:
+    """Record `n` of a log as agents fill it: some words again and again, a session some hundred calls long."""
+    assert ENTRY.act is not None
+    act = ENTRY.act._replace(cmd=f"{WORDS[n % 8]} target-{n % 9973}", decision="block" if n % 997 == 0 else "allow")
+    return ENTRY._replace(by=ENTRY.by._replace(session=f"session-{n // 300:06d}", tool_use_id=f"t-{n:09d}"), act=act)
+
+
 WRITER = """
 import sys, time; sys.path.insert(0, sys.argv[1])
 import bench_audit as b
@@ -126,7 +138,7 @@ def grow(place: LogPlace, home: HomeLayout, records: int) -> None:
         log = checkpoint.parse(_note(place))[0].log
         for n in range(tree.size, records):
             at = rfc3339(time.time_ns())
-            line = encode(ENTRY, n=n, at=at, log=log, prev=leaf.hex(), signer=signer)
+            line = encode(entry(n), n=n, at=at, log=log, prev=leaf.hex(), signer=signer)
             leaf = leaf_hash(line)
             tree.add(leaf)
             file.write(line + b"\n")
@@ -147,7 +159,7 @@ def _note(place: LogPlace) -> str:
     return found.note
 
 
-def verifications(place: LogPlace, home: HomeLayout, title: str, **depth: bool) -> None:
+def verifications(place: LogPlace, home: HomeLayout, title: str, *, full: bool = False, strict: bool = False) -> None:
     """Each depth with one process and with all, against two hash passes over the same file."""
 
     def whole() -> None:
@@ -167,7 +179,7 @@ def verifications(place: LogPlace, home: HomeLayout, title: str, **depth: bool) 
         return time.perf_counter() - start, cpu_s() - cpu
 
     def judged(workers: int) -> None:
-        report = verify(place, home, workers=workers, **depth)
+        report = verify(place, home, workers=workers, full=full, strict=strict)
         assert report.exit_code == 0, report.integrity
 
     cores = os.cpu_count() or 1
@@ -181,6 +193,30 @@ def verifications(place: LogPlace, home: HomeLayout, title: str, **depth: bool) 
         f"{title:<26} {one[0]:6.2f} s, on {cores} cores {many[0]:6.2f} s = 1/{one[0] / many[0]:.2f};  "
         f"{many[0] / lines:5.1f} x a hash of each line, {many[0] / bulk:6.1f} x one hash of the file"
     )
+
+
+def searches(place: LogPlace, home: HomeLayout, records: int) -> None:
+    """Questions to the index against `grep` over the same file."""
+    log = checkpoint.parse(_note(place))[0].log
+    start = time.perf_counter()
+    found(place, home, log, Query(text="never said"), 30)
+    print(f"index of {records:,} records     {time.perf_counter() - start:6.1f} s once")
+    for title, query, pattern in (
+        ("a text that is nowhere", Query(text="never said"), "never said"),
+        ("a text that is rare", Query(text="target-4711"), "target-4711"),
+        ("a session", Query(session="session-000123"), '"session":"session-000123"'),
+        ("a decision", Query(decision="block"), '"decision":"block"'),
+        ("a common text", Query(text="pytest"), "pytest"),
+    ):
+        pairs = []
+        for _ in range(5):
+            start = time.perf_counter()
+            found(place, home, log, query, 30)
+            middle = time.perf_counter()
+            subprocess.run(["grep", "-c", "-F", pattern, place.log], stdout=subprocess.DEVNULL, check=False)
+            pairs.append((middle - start, time.perf_counter() - middle))
+        one, other = (statistics.median(times) for times in zip(*pairs, strict=True))
+        print(f"search: {title:<24} {one * 1e3:7.1f} ms = {one / other:5.2f} x grep")
 
 
 def main() -> None:
@@ -201,6 +237,7 @@ def main() -> None:
         grow(place, home, options.records)
         verifications(place, home, f"verify, {options.records:,}")
         verifications(place, home, f"verify --strict, {options.records:,}", strict=True)
+        searches(place, home, options.records)
 
 
 if __name__ == "__main__":

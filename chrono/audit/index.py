@@ -5,6 +5,7 @@ It only says where to look. Every record that is found is read from the log agai
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
 from hashlib import sha256
@@ -127,7 +128,7 @@ def _indexed(
     try:
         _catch_up(base, fd, info)
         hits: list[tuple[int, Record | None]] = []
-        for n, offset, length in base.execute(*_select(query)):
+        for n, offset, length in base.execute(*_select(base, query)):
             record = _read(os.pread(fd, min(length, MAX_LINE_BYTES), offset))
             if record is not None and matches(record, query):
                 hits.append((n, record))
@@ -138,12 +139,25 @@ def _indexed(
         base.close()
 
 
-def _select(query: Query) -> tuple[str, list[object]]:
+_DENSE = 2000
+"""Where more records than this may fit, the newest are found by going back through all, not by sorting the fitting."""
+
+
+def _select(base: sqlite3.Connection, query: Query) -> tuple[str, list[object]]:
     """Where to look; it may say too much, never too little."""
+    conditions, values = _conditions(query)
+    where = " AND ".join(conditions)
+    count = f"SELECT count(*) FROM (SELECT 1 FROM record WHERE {where} LIMIT {_DENSE})"  # noqa: S608 - own words only
+    if base.execute(count, values).fetchone()[0] >= _DENSE:
+        where = " AND ".join(f"+{condition}" for condition in conditions)  # a plus keeps SQLite off the index
+    return f"SELECT n, offset, length FROM record WHERE {where} ORDER BY n DESC", values  # noqa: S608
+
+
+def _conditions(query: Query) -> tuple[list[str], list[object]]:
     conditions, values = ["1"], list[object]()
 
     def among(column: str, word: str, condition: str = "text = ?") -> None:
-        conditions.append(f"{column} IN (SELECT id FROM word WHERE {condition})")  # noqa: S608 - own words only
+        conditions.append(f"{column} IN (SELECT id FROM word WHERE {condition})")  # noqa: S608
         values.append(word)
 
     if query.since:
@@ -170,7 +184,7 @@ def _select(query: Query) -> tuple[str, list[object]]:
         quoted = query.text.replace('"', '""')
         conditions.append("said IN (SELECT rowid FROM find WHERE find MATCH ?)")
         values.append(f'"{quoted}"')
-    return f"SELECT n, offset, length FROM record WHERE {' AND '.join(conditions)} ORDER BY n DESC", values  # noqa: S608
+    return conditions, values
 
 
 def _prefix(text: str) -> str:
@@ -212,7 +226,7 @@ def _catch_up(base: sqlite3.Connection, fd: int, info: os.stat_result) -> None:
         for line in lines(fd, offset):
             if not line.whole:
                 break
-            record = _read(line.data)
+            record = _loosely(line.data)
             if record is not None:
                 writer.add(size, line.offset, line.length, record)
             size, offset, last = size + 1, line.offset + line.length + 1, line.leaf
@@ -224,6 +238,20 @@ def _catch_up(base: sqlite3.Connection, fd: int, info: os.stat_result) -> None:
     except BaseException:
         base.execute("ROLLBACK")
         raise
+
+
+def _loosely(data: bytes | None) -> Record | None:
+    """A record for the index alone, without the proof that it is one: what is found is read again, and strictly."""
+    try:
+        value = json.loads(data or b"")
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(value, dict):
+        return None
+    ev, at, by, act = value.get("ev"), value.get("at"), value.get("by"), value.get("act", {})
+    if not (isinstance(ev, str) and isinstance(at, str) and isinstance(by, dict) and isinstance(act, dict)):
+        return None
+    return Record(0, ev, at, "", "", None, by, act, None, b"")
 
 
 def _state(base: sqlite3.Connection, fd: int, info: os.stat_result) -> tuple[int, int]:
