@@ -92,11 +92,13 @@ class Evaluation(NamedTuple):
     """What one text can run.
 
     `commands` in order of evaluation. `writes` are redirections of compound commands, of substitutions and of
-    no command at all (`> file`, `{ …; } > file`, `$(< file)`), reading ones among them, as (redirection, span). `files` are files the text itself writes with known content
-    (absolute path, text), so that a later `sh x.sh` can be followed.
+    no command at all (`> file`, `{ …; } > file`, `$(< file)`), reading ones among them, as (redirection, span).
+    `files` are files the text itself writes with known content (absolute path, text), so that a later `sh x.sh` can be
+    followed; `copies` are (absolute path, the file on the machine that it was copied or moved from).
     """
 
     commands: tuple[Command, ...]
     refusals: tuple[Refusal, ...] = ()
     writes: tuple[tuple[Redirect, tuple[int, int]], ...] = ()
     files: tuple[tuple[str, str], ...] = ()
+    copies: tuple[tuple[str, str], ...] = ()

@@ -67,6 +67,11 @@ def _fed(step: Step, before: Step | None) -> Step:
     command = step.command
     if before is None or not any(isinstance(w, str) and w.startswith("/dev/fd/") for w in command.argv[1:]):
         return step
+    if before.command.argv[0] == "cat" and all(
+        isinstance(w, str) and w[:1] not in "/-" for w in before.command.argv[1:]
+    ):
+        # A file of the project that is only passed on: its text has been looked at.
+        return step
     feeding = (*before.command.upstream, before.command.argv)
     argv = tuple(w for w in command.argv if not (isinstance(w, str) and w.startswith("/dev/fd/")))
     return step._replace(command=command._replace(argv=argv, upstream=(*command.upstream, *feeding)))

@@ -25,6 +25,10 @@ SHELLS = ("bash", "sh", "zsh", "dash", "ksh", "fish", "powershell", "pwsh", "cmd
 
 WINDOWS_SHELLS = ("powershell", "pwsh", "cmd")
 
+_KEEP_RETURNS = ("bash", "sh", "zsh")
+"""Shells that take a carriage return for a letter, where an editor drops it: both readings count."""
+_MAX_WRAPPERS = 16
+
 CONFUSABLE = "scan.confusable"
 CONFUSABLE_SCORE = 60
 
@@ -97,6 +101,7 @@ class Walk:
         self.refusals: list[Refusal] = []
         self.writes: list[tuple[Redirect, tuple[int, int]]] = []
         self.files: list[tuple[str, str]] = []
+        self.copies: list[tuple[str, str]] = []
         self.followed: dict[str, str] = {}
         self._scripts: set[str] = set()
         self._open: list[tuple[object, ...]] = []
@@ -115,6 +120,7 @@ class Walk:
         self.refusals.extend(evaluation.refusals)
         self.writes.extend(evaluation.writes)
         self.files.extend(evaluation.files)
+        self.copies.extend(evaluation.copies)
         for command in evaluation.commands:
             self.steps.append(Step(command, followed))
             if not command.builtin:
@@ -123,7 +129,7 @@ class Walk:
     def _follow(self, command: Command, depth: int, followed: bool) -> None:
         from chrono.scan.follow.started import started
 
-        for answer in started(command, self.world, depth=depth, files=tuple(self.files)):
+        for answer in started(command, self.world, depth=depth, files=tuple(self.files), copies=tuple(self.copies)):
             if isinstance(answer, Refusal):
                 self.refusals.append(answer)
                 continue
@@ -139,12 +145,19 @@ class Walk:
                 self.refusals.append(Refusal("limit", f"it starts more than {MAX_SCRIPTS} scripts", command.span))
                 return
             self._open.append(key)
-            evaluation = _evaluate_started(answer, self.world, command)
-            self._take(evaluation, depth=depth + 1, followed=self._counts_as_followed(answer, followed))
+            inside = self._counts_as_followed(answer, followed)
+            # A chain of wrappers ends where scripts would, if it is far too long to be meant.
+            deeper = 0 if answer.wrapper and len(answer.via) < _MAX_WRAPPERS else 1
+            self._take(_evaluate_started(answer, self.world, command), depth=depth + deeper, followed=inside)
+            if "\r" in answer.text and answer.language in _KEEP_RETURNS:
+                again = answer._replace(text=answer.text.replace("\r\n", "\n"))
+                self._take(_evaluate_started(again, self.world, command), depth=depth + deeper, followed=inside)
             self._open.pop()
 
     def _counts_as_followed(self, answer: Started, around: bool) -> bool:
         """Inline code and files that the text itself writes are the user's own words; a file on disk is not."""
+        if answer.wrapper:
+            return around
         return around or answer.sha256 is not None or (answer.path is None and not _is_inline(answer.via[-1]))
 
     def _startup_files(self) -> None:

@@ -41,6 +41,7 @@ class Justfile(NamedTuple):
     aliases: dict[str, str]
     shell: str
     first: str | None
+    imports: tuple[str, ...] = ()
 
 
 def from_just(scene: Scene) -> Answers:
@@ -79,7 +80,29 @@ def from_just(scene: Scene) -> Answers:
         return [file] if isinstance(file, Refusal) else []
     if path is None or cwd == scene.cwd:
         cwd = os.path.dirname(file.path)
-    return _Run(scene, file, parse(file.text), cwd, overrides).goals(words)
+    return _Run(scene, file, _with_imports(scene, file), cwd, overrides).goals(words)
+
+
+def _with_imports(scene: Scene, file: File) -> Justfile:
+    """The justfile together with those that it imports; its own recipes go before theirs."""
+    found = parse(file.text)
+    waiting = [(file.path, name) for name in found.imports]
+    seen = {file.path}
+    while waiting and len(seen) < 20:
+        around, name = waiting.pop()
+        path = os.path.normpath(os.path.join(os.path.dirname(around), name))
+        other = scene.read(path) if path not in seen else None
+        seen.add(path)
+        if isinstance(other, File):
+            more = parse(other.text)
+            waiting += [(path, name) for name in more.imports]
+            found = found._replace(
+                recipes={**more.recipes, **found.recipes},
+                variables={**more.variables, **found.variables},
+                aliases={**more.aliases, **found.aliases},
+                first=found.first or more.first,
+            )
+    return found
 
 
 def _find(scene: Scene, folder: str) -> File | Refusal | None:
@@ -113,6 +136,8 @@ def parse(text: str) -> Justfile:
             if stripped.replace(" ", "").startswith("setshell:="):
                 quoted = _strings(stripped)
                 shell = quoted[0] if quoted else ""
+            elif words[0] in ("import", "import?"):
+                found = found._replace(imports=(*found.imports, *_strings(stripped)[:1]))
             continue
         name, assign, value = stripped.removeprefix("export ").partition(":=")
         if assign and name.strip().replace("-", "_").isidentifier():

@@ -112,6 +112,9 @@ def _from_make(scene: Scene) -> Answers:
     read: list[File] = []
 
     def read_text(path: str) -> str | None:
+        if any(sign in path for sign in "*?["):
+            files = [scene.read(one) for one in scene.within(scene.program, scene.args, asked.cwd).matching(path)]
+            return "\n".join(file.text for file in files if isinstance(file, File)) or None
         file = scene.read(path)
         if isinstance(file, Refusal):
             answers.append(file)

@@ -114,6 +114,7 @@ class Package(NamedTuple):
     scripts: dict[str, str]
     env: tuple[tuple[str, str], ...]
     workspaces: tuple[str, ...]
+    main: str | None = None
 
 
 def from_package_manager(scene: Scene) -> Answers:
@@ -157,7 +158,10 @@ def read_package(scene: Scene, folder: str) -> Package | Refusal | None:
     listed = document.get("workspaces")
     listed = mapping(listed).get("packages") if isinstance(listed, dict) else listed
     globs = tuple(g for g in listed if isinstance(g, str)) if isinstance(listed, list) else ()
-    return Package(folder, name if isinstance(name, str) else "", scripts, env, globs)
+    main = document.get("main")
+    return Package(
+        folder, name if isinstance(name, str) else "", scripts, env, globs, main if isinstance(main, str) else None
+    )
 
 
 def _from_npm_like(scene: Scene) -> Answers:
@@ -208,7 +212,7 @@ def _npm_words(scene: Scene) -> tuple[tuple[Word, ...], tuple[str, ...], str, bo
         words = words[2:]
     elif words[:1] == ["workspaces"]:
         everywhere = True
-        words = [w for w in words[1:] if w not in ("foreach",)]
+        words = [w for w in words[1:] if w != "foreach" and not str(w).startswith("-")]
     return tuple(words), tuple(chosen), cwd, everywhere
 
 
@@ -390,7 +394,7 @@ def _from_other_manifest(scene: Scene) -> Answers:
         if file is None or isinstance(file, Refusal):
             continue
         entries = mapping(_json(file.text).get("scripts" if manifest == "package.json" else table))
-        for wanted in names:
+        for wanted in _with_dependencies(entries, names):
             for text in _texts(entries.get(wanted)):
                 # composer's `@php x` and `@other`: the first is the program, the second another script.
                 text = text[1:] if text.startswith("@php ") else text
@@ -399,6 +403,19 @@ def _from_other_manifest(scene: Scene) -> Answers:
                 )
                 answers.append(scene.start(f'{text} "$@"', "sh", f"{manifest}:{link}.{wanted}", args=rest, cwd=cwd))
     return answers
+
+
+def _with_dependencies(tasks: dict[str, object], names: tuple[str, ...]) -> list[str]:
+    """Tasks with those that a deno task depends on, those first."""
+    found: dict[str, None] = {}
+    waiting = list(names)
+    while waiting and len(found) < 50:
+        name = waiting.pop()
+        if name not in found:
+            found[name] = None
+            needs = mapping(tasks.get(name)).get("dependencies")
+            waiting += [need for need in needs if isinstance(need, str)] if isinstance(needs, list) else []
+    return list(reversed(found))
 
 
 def _texts(value: object) -> list[str]:
@@ -426,7 +443,7 @@ def _from_npx(scene: Scene) -> Answers:
             text = args[at + 1]
             return [scene.start(text, "sh", f"{scene.program} -c")] if isinstance(text, str) else []
     inner, cwd = skip_options(scene, args, frozenset(("-p", "--package")))
-    return [scene.start('"$@"', "sh", scene.program, args=inner, cwd=cwd)] if inner else []
+    return [scene.hand_on(inner, scene.program, cwd)] if inner else []
 
 
 def _from_pip(scene: Scene) -> Answers:

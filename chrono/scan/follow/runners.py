@@ -83,8 +83,7 @@ def from_runner(scene: Scene) -> Answers | None:
         defined = named_scripts(scene, cwd)
         if name in defined:
             return _start(scene, name, defined[name], inner[1:], cwd)
-    # The words are handed over as arguments, so that none of them is read as shell text again.
-    return [scene.start('"$@"', "sh", link, args=inner, cwd=cwd)]
+    return [scene.hand_on(inner, link, cwd)]
 
 
 def skip_options(

@@ -6,12 +6,16 @@ What the program does with its arguments is left to `scripts`, `packages` and `m
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import NamedTuple
 
 from chrono.scan.command import Command, Many, Pattern, Refusal, Word
 from chrono.scan.world import Read, World
 
 MAX_FILE_BYTES = 1_000_000
+MAX_MATCHES = 32
+_MAX_LISTED = 2_000
+_FOREIGN = frozenset((".git", "node_modules", ".venv", "venv", "site-packages", "vendor", "target", "dist", "build"))
 
 
 class Started(NamedTuple):
@@ -24,6 +28,7 @@ class Started(NamedTuple):
       command or that the command writes itself.
     - `cwd`: absolute folder it runs in. `args`: what it sees as `"$@"` (without its own name).
     - `env`: (name, value) of exported constants it sees.
+    - `wrapper`: the text is the command's own words handed on (`uv run x`): no script, and no step deeper.
     """
 
     text: str
@@ -34,6 +39,7 @@ class Started(NamedTuple):
     cwd: str
     args: tuple[Word, ...] = ()
     env: tuple[tuple[str, str], ...] = ()
+    wrapper: bool = False
 
 
 class File(NamedTuple):
@@ -57,11 +63,19 @@ class Scene(NamedTuple):
     program: str
     args: tuple[Word, ...]
     cwd: str
+    copies: tuple[tuple[str, str], ...] = ()
 
     @classmethod
-    def of(cls, command: Command, world: World, files: tuple[tuple[str, str], ...]) -> Scene:
+    def of(
+        cls,
+        command: Command,
+        world: World,
+        files: tuple[tuple[str, str], ...],
+        copies: tuple[tuple[str, str], ...] = (),
+    ) -> Scene:
+        """`files` are (path, text) that the command line has written, `copies` (path, path it was copied from)."""
         cwd = command.cwd if isinstance(command.cwd, str) and command.cwd else world.cwd
-        return cls(command, world, files, program_name(command.argv[0]), command.argv[1:], cwd)
+        return cls(command, world, files, program_name(command.argv[0]), command.argv[1:], cwd, copies)
 
     def within(self, program: str, args: tuple[Word, ...], cwd: str | None = None) -> Scene:
         """The same command seen as another program (an inner one, or in another folder)."""
@@ -73,6 +87,35 @@ class Scene(NamedTuple):
             return None
         return os.path.normpath(os.path.join(self.cwd, word))
 
+    def matching(self, word: Word) -> list[str]:
+        """The files there are for a name that a shell or `find` has still to fill in, at most MAX_MATCHES + 1."""
+        if isinstance(word, str):
+            folder, _, glob = word.rpartition("/")
+            root = self.path(folder or ".")
+            if root is None or not any(sign in glob for sign in "*?["):
+                return []
+            names = self.world.listdir(root) or ()
+            fits = _fitting(glob)
+            return [f"{root}/{name}" for name in sorted(names) if fits(name) and name[0] != "."][: MAX_MATCHES + 1]
+        if not isinstance(word, Pattern) or len(word.pieces) != 3 or word.pieces[1] is not None:
+            return []
+        before, _, after = word.pieces
+        if not before or not after or not before.endswith("/") or len(after) < 3:
+            return []
+        return self._below(self.path(before), after)
+
+    def _below(self, root: str | None, ending: str) -> list[str]:
+        found: list[str] = []
+        waiting, listed = [root] if root else [], 0
+        while waiting and listed < _MAX_LISTED and len(found) <= MAX_MATCHES:
+            folder = waiting.pop(0)
+            names = self.world.listdir(folder) or ()
+            listed += len(names) + 1
+            found += [f"{folder}/{name}" for name in sorted(names) if f"/{name}".endswith(ending) or name == ending]
+            # What has an ending is hardly a folder; asking the machine about each name would cost too much.
+            waiting += [f"{folder}/{name}" for name in sorted(names) if "." not in name and name not in _FOREIGN]
+        return found[: MAX_MATCHES + 1]
+
     def exists(self, path: str) -> bool:
         return any(path == written for written, _ in self.files) or self.world.lstat(path) is not None
 
@@ -82,6 +125,7 @@ class Scene(NamedTuple):
         for written, text in reversed(self.files):
             if written == path:
                 return File(path, text, None)
+        path = next((source for target, source in reversed(self.copies) if target == path), path)
         answer = self.world.read(path, MAX_FILE_BYTES)
         if isinstance(answer, Read):
             return None if is_compiled(answer.data) else File(path, as_text(answer.data), _sha256(answer.data))
@@ -128,6 +172,16 @@ class Scene(NamedTuple):
             args,
             (*self.command.env, *((n, v) for n, v in self.command.assigns if isinstance(v, str)), *env),
         )
+
+    def hand_on(self, words: tuple[Word, ...], link: str, cwd: str | None = None) -> Started:
+        """Words of the command as a command of their own; as arguments, so that none is read as shell text again."""
+        return self.start('"$@"', "sh", link, args=words, cwd=cwd)._replace(wrapper=True)
+
+
+def _fitting(glob: str) -> Callable[[str], bool]:
+    from fnmatch import fnmatchcase
+
+    return lambda name: fnmatchcase(name, glob)
 
 
 def program_name(word: Word) -> str:

@@ -145,14 +145,17 @@ def _run_directly(scene: Scene, path: str) -> Answers:
 def run_file(scene: Scene, word: Word, language: str, args: tuple[Word, ...], endings: tuple[str, ...] = ()) -> Answers:
     """The script file that `word` names, in `language`; `endings` are tried where the name alone is missing."""
     path = scene.path(word)
+    if path is None or not scene.exists(path):
+        several = scene.matching(word)
+        if several:
+            return [answer for one in several for answer in run_file(scene, one, language, args)]
     if path is None:
         return []
     for candidate in (path, *(path + ending for ending in endings)):
         file = scene.read(candidate)
         if isinstance(file, Refusal) and "regular file" in file.why:
-            inner = _entry_of_folder(scene, candidate, language)
-            if inner is not None:
-                file = inner
+            entry = _entry_of_folder(scene, candidate, language)
+            file = file if entry is None else entry
         if isinstance(file, Refusal):
             return [file]
         if file is not None:
@@ -162,11 +165,19 @@ def run_file(scene: Scene, word: Word, language: str, args: tuple[Word, ...], en
 
 def _entry_of_folder(scene: Scene, folder: str, language: str) -> File | None:
     names = {"python": ("__main__.py",), "javascript": ("index.js", "index.mjs", "index.cjs", "index.ts")}
-    for name in names.get(language, ()):
+    main = _main_of_package(scene, folder) if language == "javascript" else None
+    for name in (*((main, f"{main}.js", f"{main}/index.js") if main else ()), *names.get(language, ())):
         file = scene.read(os.path.join(folder, name))
         if isinstance(file, File):
             return file
     return None
+
+
+def _main_of_package(scene: Scene, folder: str) -> str | None:
+    from chrono.scan.follow.packages import read_package
+
+    package = read_package(scene, folder)
+    return package.main if package is not None and not isinstance(package, Refusal) else None
 
 
 def _inline(scene: Scene, code: Word, language: str, link: str, args: tuple[Word, ...]) -> Answers:
@@ -303,6 +314,8 @@ def _run_by_module(scene: Scene, name: str, args: tuple[Word, ...]) -> Answers:
     if name == "timeit":
         return [s for code in args if isinstance(code, str) for s in _inline(scene, code, "python", "timeit", ())]
     for at, word in enumerate(args):
+        if name == "runpy" and isinstance(word, str) and not word.startswith("-"):
+            return _module(scene, word, args[at + 1 :])
         if word == "-m" and at + 1 < len(args):
             return _module(scene, args[at + 1], args[at + 2 :])
         if isinstance(word, str) and word.endswith(".py"):

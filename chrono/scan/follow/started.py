@@ -16,14 +16,19 @@ MAX_DEPTH = 4
 
 
 def started(
-    command: Command, world: World, *, depth: int, files: tuple[tuple[str, str], ...] = ()
+    command: Command,
+    world: World,
+    *,
+    depth: int,
+    files: tuple[tuple[str, str], ...] = (),
+    copies: tuple[tuple[str, str], ...] = (),
 ) -> tuple[Started | Refusal, ...]:
     """What `command` starts that can be read: script files, inline code, package scripts, make and just recipes.
 
     `depth` counts the scripts that already lie around this command; below MAX_DEPTH nothing is followed and anything
     that would be is a Refusal "limit". `files` are (absolute path, text) that the same command line has written;
-    they count before the disk, the last one first. A file that is missing, or compiled, is no answer at all. Never
-    raises. specs: scanner section 4.
+    they count before the disk, the last one first; `copies` are (absolute path, the file it was copied from). A file
+    that is missing, or compiled, is no answer at all. Never raises. specs: scanner section 4.
     """
     from chrono.scan.follow.make import from_make
     from chrono.scan.follow.packages import from_package_manager
@@ -31,7 +36,7 @@ def started(
     from chrono.scan.follow.sessions import from_session
 
     try:
-        scene = Scene.of(command, world, files)
+        scene = Scene.of(command, world, files, copies)
         answers: list[Started | Refusal] = []
         for source in (from_interpreter, from_package_manager, from_make, from_session):
             answers.extend(source(scene))

@@ -81,12 +81,19 @@ def from_task(scene: Scene) -> Answers:
     return _Run(scene, file, document, given).goals(names or ["default"])
 
 
+def _find_here(scene: Scene, folder: str) -> File | Refusal | None:
+    for name in _NAMES:
+        file = scene.read(os.path.join(folder, name))
+        if file is not None:
+            return file
+    return None
+
+
 def _find(scene: Scene, folder: str) -> File | Refusal | None:
     for _ in range(24):
-        for name in _NAMES:
-            file = scene.read(os.path.join(folder, name))
-            if file is not None:
-                return file
+        file = _find_here(scene, folder)
+        if file is not None:
+            return file
         if folder == os.path.dirname(folder):
             break
         folder = os.path.dirname(folder)
@@ -99,12 +106,35 @@ class _Run:
         tasks = root.get("tasks")
         self.scene = scene
         self.file = file
-        self.tasks: dict[str, object] = tasks if isinstance(tasks, dict) else {}
+        self.tasks: dict[str, object] = dict(tasks) if isinstance(tasks, dict) else {}
         self.variables = {**_texts(root.get("vars")), **_texts(root.get("env")), **given}
         self.given = given
         self.shown = scene.shown(file.path)
         self.answers: Answers = []
         self.seen: set[str] = set()
+        self._include(root.get("includes"), os.path.dirname(file.path))
+
+    def _include(self, entries: object, folder: str) -> None:
+        """Tasks of other Taskfiles, under `namespace:`."""
+        for space, entry in entries.items() if isinstance(entries, dict) else ():
+            target = entry.get("taskfile") if isinstance(entry, dict) else entry
+            if not isinstance(target, str) or "://" in target:
+                continue
+            path = os.path.normpath(os.path.join(folder, target))
+            file = self.scene.read(path) if path.endswith((".yml", ".yaml")) else _find_here(self.scene, path)
+            if not isinstance(file, File):
+                continue
+            try:
+                document = load(file.text, name=self.scene.shown(file.path)).value
+            except YamlError:
+                continue
+            root = document if isinstance(document, dict) else {}
+            tasks = root.get("tasks")
+            self.variables = {**_texts(root.get("vars")), **self.variables}
+            own = os.path.dirname(file.path)
+            for name, task in tasks.items() if isinstance(tasks, dict) else ():
+                entry = task if isinstance(task, dict) else {"cmds": task}
+                self.tasks[f"{space}:{name}"] = {"dir": own, **entry}
 
     def goals(self, names: list[str]) -> Answers:
         for name in names:

@@ -10,7 +10,7 @@ from chrono.scan.shell.values import MANY_FIELDS
 
 def on_files(m: Machine, name: str, argv: Argv, state: State) -> None:
     """Remembers what the program leaves in files, where that matters for what runs later."""
-    if name in ("cp", "mv", "ln", "install") and m.files:
+    if name in ("cp", "mv", "ln", "install"):
         _copy(m, name, argv, state)
     elif name in ("curl", "wget"):
         _download(m, name, argv, state)
@@ -28,10 +28,13 @@ def _copy(m: Machine, name: str, argv: Argv, state: State) -> None:
         return
     source, target = operands
     key = m.key_of(source, state)
-    if key is None or key not in m.files:
-        return
     if target.endswith("/"):
         target += source.rpartition("/")[2]
+    if key is None or key not in m.files:
+        place = m.key_of(target, state)
+        if key is not None and place is not None and "\0" not in key + place:
+            m.copies[place] = m.copies.get(key, key)
+        return
     m.write_file(target, m.files[key], state)
     sources = m.file_sources.get(key)
     target_key = m.key_of(target, state)

@@ -85,10 +85,10 @@ def _run(m: Machine, state: State, text: str, span: tuple[int, int] | None, whol
     files = tuple(
         (path, content)
         for path, content in m.files.items()
-        if content is not None and "\0" not in content and not path.startswith("/dev/")
+        if content is not None and "\0" not in content and "\0" not in path and not path.startswith("/dev/")
     )
     commands = tuple(dict.fromkeys(m.commands)) if len(m.commands) > 1 else tuple(m.commands)
-    return Evaluation(commands, tuple(m.refusals), tuple(dict.fromkeys(m.writes)), files)
+    return Evaluation(commands, tuple(m.refusals), tuple(dict.fromkeys(m.writes)), files, tuple(m.copies.items()))
 
 
 def _union(runs: list[Evaluation]) -> Evaluation:
@@ -100,4 +100,5 @@ def _union(runs: list[Evaluation]) -> Evaluation:
     refusals = dict.fromkeys(
         refusal for run in runs for refusal in run.refusals if not understood or refusal.kind != "unparsed"
     )
-    return Evaluation(tuple(commands), tuple(refusals), tuple(writes), tuple(files))
+    copies = dict.fromkeys(copy for run in runs for copy in run.copies)
+    return Evaluation(tuple(commands), tuple(refusals), tuple(writes), tuple(files), tuple(copies))

@@ -17,7 +17,7 @@ from chrono.scan.shell.origin import Origin
 from chrono.scan.shell.parser import Parsed
 from chrono.scan.shell.state import NONZERO_STATUS, Argv, State, Value, settle
 from chrono.scan.shell.syntax import Assign, Body, Node, Process, Subst
-from chrono.scan.shell.values import clean, resolve, to_word
+from chrono.scan.shell.values import clean, file_key, to_word
 from chrono.scan.world import Read, World
 
 MAX_STEPS = 6000
@@ -106,7 +106,7 @@ class Machine:
     """One evaluation.
 
     - Gathered: `commands`, `refusals`, `writes`, `files` (path -> text, None where it is not known), `file_sources`
-      (path -> argvs whose output it holds).
+      (path -> argvs whose output it holds), `copies` (path -> file of the machine that it was copied from).
     - Where it stands: `here` (offsets in the text that runs), `origin` (that text's file, None for the outermost),
       `via`, `dialect`, the running `calls` and `loops`. `homes`: for functions out of a file, it and its link.
     - Of the command that runs: `redirects`, `assigns`, `unset` names, `sources` (argvs whose output is in its words),
@@ -135,6 +135,7 @@ class Machine:
         self.writes: list[tuple[Redirect, tuple[int, int]]] = []
         self.files: dict[str, str | None] = {}
         self.file_sources: dict[str, tuple[Argv, ...]] = {}
+        self.copies: dict[str, str] = {}
         self.fed: dict[str, str] = {}
         self.kept_chars = 0
         self.budget = Budget()
@@ -398,7 +399,7 @@ class Machine:
 
     def key_of(self, path: str, state: State) -> str | None:
         """The name under which a file is remembered."""
-        return path if path.startswith("/dev/") else resolve(state.cwds[0], path)
+        return path if path.startswith("/dev/") else file_key(state.cwds[0], path)
 
     def read_file(self, path: str, state: State) -> str | None:
         """The text of a file where it is known: written by the text itself, else on the machine."""
