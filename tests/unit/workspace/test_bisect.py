@@ -84,11 +84,11 @@ def test_a_savepoint_that_cannot_tell_is_stepped_over(ws: Workspace, root: Path)
 
 
 def test_what_a_rollback_took_back_is_not_on_the_way(ws: Workspace, by: Actor, root: Path) -> None:
-    fill(ws, root, "1", "2", "3 broken once", "4 broken once")
+    fill(ws, root, "1", "2", *(f"{number} broken once" for number in range(3, 12)))
     head = ws.store.ref("refs/heads/main")
     assert head is not None
     rollback.apply(ws, rollback.plan(ws, head), by)
-    calls = fill(ws, root, "5", "6 broken for good", "7 broken for good")
+    calls = fill(ws, root, "12", "13 broken for good", "14 broken for good")
     broken = search(ws)
     assert broken.cause.call is not None and broken.cause.call.tool_use == calls[1]
 

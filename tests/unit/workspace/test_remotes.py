@@ -136,7 +136,10 @@ def test_work_goes_back_and_forth_and_both_logs_hold(
     assert [one.log for one in got.logs] == [there.log.log_id]
     assert linked.store.resolve("remotes/origin/heads/main") == theirs
     assert (root / "mine").exists() and not (root / "theirs").exists()
+    merged = merging.merge(linked, "origin/main", by)
+    assert merged is not None and (root / "theirs").exists() and (root / "mine").exists()
     assert verify(linked, full=True, strict=True).exit_code == 0
+    assert push.push(linked, None, by).branches == (("main", "moved", ""),)
     assert fetch.fetch(linked, None, by).branches[0].state == "same"
 
 
