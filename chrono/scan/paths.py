@@ -314,6 +314,8 @@ class Ground:
             return self.place(f"{base}/{name}") if name else "project"
         if place == "system" and (base in places.TEMP_ROOTS or base == self.scratch):
             return "temp"
+        if base.lower().endswith("/appdata/local/temp"):
+            return "temp"
         return self.place(f"{base.rstrip('/')}/{name}") if name and place != "root" else place
 
     def _half_known(self, word: Pattern, cwd: Word, windows: bool) -> tuple[Spot, ...]:
@@ -333,7 +335,8 @@ class Ground:
             head = os.path.join(folder, head)
         above, name = os.path.split(head)
         base = self.real(above or "/")
-        if self._ordinary(base) and tail and self._ends_harmless(tail):
+        kept = tail.lower().endswith(".bak") and self.place(base) == "outside"
+        if self._ordinary(base) and tail and self._ends_harmless(tail) and not kept:
             return (Spot(Target(base, shown, "regenerable", True), None, "", False, base),)
         place = self._below(base, name)
         parts = head.split("/")

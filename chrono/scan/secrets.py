@@ -57,14 +57,14 @@ def sent(command: Command, ground: Ground, read: Read) -> Iterator[Touch]:
     if name is None or any(_is_here(word) for word in command.argv[1:]):
         return
     for word in _SENDS[name](command):
-        yield from _as_sent(ground.spots(word, command.cwd), ground)
+        yield from _as_sent(ground.spots(word, command.cwd, windows=command.windows), ground)
     if name not in _BY_WORDS:
         return
     for redirect in command.redirects:
         if redirect.op == "<":
-            yield from _as_sent(ground.spots(redirect.target, command.cwd), ground)
+            yield from _as_sent(ground.spots(redirect.target, command.cwd, windows=command.windows), ground)
     for argv in command.upstream:
-        yield from _of_feeding(Command(argv, cwd=command.cwd), ground, read)
+        yield from _of_feeding(Command(argv, cwd=command.cwd, windows=command.windows), ground, read)
 
 
 def _of_feeding(command: Command, ground: Ground, read: Read) -> Iterator[Touch]:
@@ -185,6 +185,12 @@ def _to_hub(command: Command) -> Iterator[Word]:
         yield from words[2:]
 
 
+def _web(command: Command) -> Iterator[Word]:
+    """PowerShell's own: what they send is named by the file that it was read from."""
+    parsed = parse(command.argv, ("powershell", ()))
+    yield from parsed.values("-InFile", "-Attachments")
+
+
 _SENDS: dict[str, Callable[[Command], Iterator[Word]]] = {
     "curl": _curl,
     "wget": _wget,
@@ -193,12 +199,13 @@ _SENDS: dict[str, Callable[[Command], Iterator[Word]]] = {
         "nc ncat netcat telnet socat openssl dig nslookup host drill ping whois mail mailx sendmail mutt ssh".split(),
         _nothing,
     ),
+    **dict.fromkeys(("invoke-webrequest", "invoke-restmethod", "send-mailmessage"), _web),
     **dict.fromkeys(("scp", "rsync", "sftp"), _to_host),
     **dict.fromkeys(("aws", "gsutil", "gcloud", "rclone", "mc", "s3cmd", "s5cmd", "az", "b2"), _to_bucket),
     **dict.fromkeys(("gh", "glab"), _to_hub),
 }
 _BY_WORDS = frozenset(
     "curl wget http https xh nc ncat netcat telnet socat openssl dig nslookup host drill ping whois mail mailx "
-    "sendmail mutt gh glab ssh".split()
+    "sendmail mutt gh glab ssh invoke-webrequest invoke-restmethod send-mailmessage".split()
 )
 """Senders whose standard input and command substitutions leave the machine."""

@@ -140,6 +140,8 @@ def _is_silent(command: Command) -> bool:
         return len(command.argv) == 2 and command.argv[1] == "/dev/null"
     if name == "printf":
         return command.argv[1:] == ("",)
+    if command.windows and (name in ("break", "rem") or (name == "type" and command.argv[1:] in (("nul",), ("NUL",)))):
+        return True
     return name == "echo" and command.argv[1:] in (("-n",), ("-n", ""), ("-ne", ""))
 
 

@@ -13,7 +13,7 @@ from chrono.scan.shell.powershell.commands import SHARED, run_cmdlet
 from chrono.scan.shell.powershell.evaluation import evaluate
 from chrono.scan.shell.powershell.lexer import DASHES
 from chrono.scan.shell.powershell.machine import Machine
-from chrono.scan.shell.powershell.starts import run_native, script_text
+from chrono.scan.shell.powershell.starts import run_given, run_native, script_text
 from chrono.scan.shell.powershell.syntax import Call, Mixed, Text, Variable
 from chrono.scan.shell.powershell.values import (
     Choice,
@@ -160,7 +160,9 @@ def _run(
         bound = bind(cmdlet, arguments)
         if not _is_program(lower, bound, arguments):
             return run_cmdlet(m, bound, piped, redirects, lower)
-    return run_native(m, name, native_words(arguments), piped, redirects)
+    out = run_native(m, name, native_words(arguments), piped, redirects)
+    run_given(m, tuple(arguments))
+    return out
 
 
 def _is_program(name: str, bound: Bound, arguments: list[Value | Given]) -> bool:

@@ -12,7 +12,7 @@ from chrono.scan.shell.powershell import operators
 from chrono.scan.shell.powershell.cmdlets import CMDLETS, Bound
 from chrono.scan.shell.powershell.found import children, items_at, narrowed
 from chrono.scan.shell.powershell.machine import Machine
-from chrono.scan.shell.powershell.starts import run_line, run_native, script_text
+from chrono.scan.shell.powershell.starts import run_given, run_line, run_native, script_text
 from chrono.scan.shell.powershell.values import (
     MAX_ITEMS,
     Argv,
@@ -75,6 +75,7 @@ def run_cmdlet(
     handler = _HANDLERS.get(name)
     if handler is not None:
         return handler(m, bound, piped, argv)
+    run_given(m, (*bound.values.values(), *bound.rest))
     return [Unknown((argv,) if argv else ())]
 
 
@@ -171,7 +172,7 @@ def _as_word(m: Machine, value: Value, name: str) -> Value:
 def _get_childitem(m: Machine, bound: Bound, piped: tuple[Value, ...] | None, argv: Argv) -> list[Value]:
     found = children(m, bound)
     if any(isinstance(item, Thing) and item.name.lower().startswith("env:") for item in found):
-        return [Unknown((("Get-Environment",),))]
+        return [Unknown((("printenv",),))]
     return found
 
 

@@ -60,6 +60,8 @@ def method(m: Machine, inner: Value, name: str, args: tuple[Value, ...]) -> Valu
     if isinstance(inner, Closure):
         return _block(m, inner, name, args)
     own = name.lstrip(".?=")
+    if own in ("foreach", "where") and args and isinstance(args[0], Closure) and type(inner) is not tuple:
+        inner = elements_of(inner)
     if isinstance(inner, dict):
         return _table(inner, name, own, args)
     if isinstance(inner, str):

@@ -13,7 +13,7 @@ from chrono.scan.command import UNKNOWN as UNKNOWN_WORD
 from chrono.scan.command import Command, Redirect, Refusal, Word
 from chrono.scan.shell.powershell.lexer import TooMuch
 from chrono.scan.shell.powershell.syntax import Block, Span
-from chrono.scan.shell.powershell.values import Argv, Choice, Feeds, Value, either, fed, text_of, words_of
+from chrono.scan.shell.powershell.values import Argv, Choice, Feeds, Value, either, fed, feeds_of, text_of, words_of
 from chrono.scan.shell.values import to_word
 from chrono.scan.world import World
 
@@ -55,6 +55,7 @@ class Machine:
         self.refusals: list[Refusal] = []
         self.writes: list[tuple[Redirect, Span]] = []
         self.files: dict[str, str] = {}
+        self.sources: dict[str, Feeds] = {}
         self.upstream: tuple[Argv, ...] = ()
         self.after = "always"
         self.calls = 0
@@ -197,12 +198,23 @@ class Machine:
         content = text_of(text)
         if full is None:
             return
+        feeds = feeds_of(content)
+        if feeds:
+            self.sources[full] = feeds
         if append and full in self.files:
             content = self.files[full] + content
         if "\0" in content:
             self.files.pop(full, None)
         else:
             self.files[full] = content
+
+    def sources_of(self, value: Value) -> Feeds:
+        """The commands that the content of a file comes from, where the text itself has written it."""
+        if not self.sources:
+            return ()
+        name = text_of(value).lstrip("@")
+        full = self.absolute(self.path(name)) if "\0" not in name else None
+        return self.sources.get(full or "", ())
 
     def redirect(self, op: str, stream: str, target: Value) -> Redirect | None:
         text = self.path(target)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from chrono.scan.command import Redirect, Word
 from chrono.scan.shell.powershell.machine import Machine
-from chrono.scan.shell.powershell.values import Thing, Unknown, Value, concat, feeds_of, text_of
+from chrono.scan.shell.powershell.values import Closure, Thing, Unknown, Value, concat, feeds_of, text_of
 from chrono.scan.shell.values import to_word
 from chrono.scan.shell.windows import started_by
 
@@ -32,11 +32,23 @@ def run_native(
     """Reports a program and what it starts."""
     program = name.replace("\\", "/")
     stdin = _stdin(piped)
-    feeds = tuple(f for value in words for f in feeds_of(value))
+    feeds = tuple(f for value in words for f in (*feeds_of(value), *m.sources_of(value)))
+    made = m.sources_of(program)
+    if made:
+        # A file that holds what came from outside: running it is running that.
+        m.emit(["Invoke-Expression", "\0"], builtin=True, feeds=made)
     argv = m.emit([program, *map(_path_word, words)], stdin=stdin, redirects=redirects, feeds=feeds, via=via)
     for inner in started_by(argv, m.world, cwd=m.cwd, via=(*m.via, *via), span=m.here):
         m.commands.append(inner._replace(upstream=tuple(dict.fromkeys((*inner.upstream, *m.upstream))), after=m.after))
     return [Unknown((argv,))]
+
+
+def run_given(m: Machine, values: tuple[Value, ...]) -> None:
+    """Blocks that are given to a command which is not known to leave them alone: it may run them."""
+    for value in values:
+        for item in value if type(value) is tuple else (value,):
+            if isinstance(item, Closure):
+                m.ports.block(m, item.block, (Unknown(),), (Unknown(),))
 
 
 def _path_word(value: Value) -> Value:
