@@ -387,8 +387,20 @@ def _destroys(language: str, text: str | tuple[str, ...], effects: tuple[str, ..
     elif language == "mongo":
         found = mongo_effects(text)
     else:
-        found = statements(text)
+        found = statements(_without_settings(text))
     return any(effect.kind in effects and destroys(effect) for effect in found)
+
+
+def _without_settings(text: str) -> str:
+    """Without lines of the client itself (`.mode column`, `\\dt`), which are no SQL; those that run a shell stay."""
+    if "\n" not in text:
+        return text
+    lines = text.split("\n")
+    own = [line.lstrip()[:1] in (".", "\\") and not line.lstrip().startswith(_SHELL_LINES) for line in lines]
+    return "\n".join(line for line, is_own in zip(lines, own, strict=True) if not is_own)
+
+
+_SHELL_LINES = (".shell", ".system", "\\!", ".read", ".once |", ".output |")
 
 
 def _regex(case: Case, pattern: str, where: str) -> bool:

@@ -172,6 +172,21 @@ def _find(m: Machine, args: Args, state: State) -> str:
     return "".join(name + end for name in find_names(("find", *args)) if name != MANY_FIELDS)
 
 
+_REFERENCE = re.compile(r"\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))")
+
+
+def _envsubst(m: Machine, args: Args, state: State) -> str:
+    """Standard input with the values of variables put in."""
+    if state.stdin is None:
+        return "\0"
+
+    def value(match: re.Match[str]) -> str:
+        found = state.get(match[1] or match[2])
+        return found[0] if len(found) == 1 and isinstance(found[0], str) else "\0"
+
+    return _REFERENCE.sub(value, state.stdin)
+
+
 def _nothing(m: Machine, args: Args, state: State) -> str:
     return ""
 
@@ -218,6 +233,7 @@ _OWN: dict[str, Callable[[Machine, Args, State], str]] = {
     "seq": _seq,
     "mktemp": _mktemp,
     "find": _find,
+    "envsubst": _envsubst,
     "true": _nothing,
     "false": _nothing,
     "sleep": _nothing,

@@ -12,7 +12,7 @@ from chrono.scan.shell import expand
 from chrono.scan.shell.machine import Machine
 from chrono.scan.shell.state import Argv, State
 from chrono.scan.shell.syntax import Redir
-from chrono.scan.shell.values import resolve, to_word
+from chrono.scan.shell.values import file_key, resolve, to_word
 
 _TO_FILE = frozenset((">", ">|", ">>", "&>", "&>>", ">&", "<>"))
 _NOWHERE = frozenset(("/dev/null", "/dev/stderr", "/dev/tty", "/dev/fd/2"))
@@ -105,4 +105,4 @@ def _output(op: str, target: str, state: State) -> tuple[str, str | None]:
         return "drop", None
     if target.startswith("/dev/fd/"):
         return "file", target
-    return "file", resolve(state.cwds[0], target)
+    return "file", file_key(state.cwds[0], target)

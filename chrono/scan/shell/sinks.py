@@ -426,7 +426,13 @@ def _remote_command(argv: Argv, state: State) -> list[Inner]:
 
 
 def _npm(argv: Argv, state: State) -> list[Inner]:
-    """`npm exec -c "text"`."""
+    """`npm exec -c "text"`; a script that is set is judged as if it ran: it is there to be run."""
+    if argv[1:3] == ("pkg", "set"):
+        return [
+            Inner(text=word.partition("=")[2], label=f"npm pkg set {word.partition('=')[0]}")
+            for word in argv[3:]
+            if word.startswith("scripts.") and "=" in word
+        ]
     if argv[1:2] not in (("exec",), ("x",)):
         return []
     return [Inner(text=text, label="npm exec") for _, text in _values(argv, ("-c", "--call"))]

@@ -109,6 +109,14 @@ def base_name(program: str) -> str:
     return "" if "\0" in name else name
 
 
+def file_key(cwd: str, path: str) -> str | None:
+    """The name under which a file is remembered: its path, also one with a random part (`/tmp/tmp.…` of mktemp)."""
+    known = resolve(cwd, path)
+    if known is None and path.startswith("/") and path.count("\0") == 1 and path.rpartition("/")[2] != "\0":
+        return path
+    return known
+
+
 def resolve(cwd: str, path: str) -> str | None:
     """The absolute path a constant names from `cwd`, else None."""
     if not path or "\0" in path:
