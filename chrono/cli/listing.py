@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from chrono.cli.render import Screen
 from chrono.cli.shapes import short
-from chrono.cli.text import Part, Styled, age, count, one_line
+from chrono.cli.text import Part, Styled, age, columns, count, one_line, safe
 
 if TYPE_CHECKING:
-    from chrono.store.diff import Change
+    from chrono.store.diff import Change, LineCount
     from chrono.store.merge import MergeConflict
     from chrono.store.restore import Left
     from chrono.store.savepoint import Savepoint
@@ -60,6 +60,42 @@ def print_paths(screen: Screen, rows: Sequence[tuple[Part, ...]], *, most: int =
     screen.table(rows[:most], indent=2)
     if len(rows) > most:
         screen.line(Styled(f"  … and {count(len(rows) - most, 'path')} more", "dim"))
+
+
+def print_patch(screen: Screen, patch: str, *, words: bool = False) -> None:
+    """A patch line by line, or word by word."""
+    if not words:
+        screen.patch(patch)
+        return
+    from chrono.cli.words import word_rows
+
+    for row in word_rows(patch):
+        screen.line(*row)
+
+
+_BAR_COLUMNS = 24
+
+
+def print_line_counts(screen: Screen, counts: Sequence[LineCount]) -> None:
+    """`src/a.py  12 +++++++++---`, and the sum."""
+    most = max(((one.added or 0) + (one.deleted or 0) for one in counts), default=0)
+    scale = min(1.0, _BAR_COLUMNS / most) if most else 1.0
+    width = max((columns(safe(one.change.path)) for one in counts), default=0)
+    room = max(min(width, (screen.width or 200) - _BAR_COLUMNS - 10), 16)
+    for one in counts:
+        path = safe(one.change.path)
+        shown = path if columns(path) <= room else "…" + path[-(room - 1) :]
+        pad = " " * (room - columns(shown))
+        if one.added is None or one.deleted is None:
+            screen.line(f"  {shown}{pad}  binary")
+            continue
+        total = one.added + one.deleted
+        plus = max(round(one.added * scale), 1 if one.added else 0)
+        minus = max(round(one.deleted * scale), 1 if one.deleted else 0)
+        note = one.change.kind if not total else ""
+        screen.line(f"  {shown}{pad}  {total:>5} ", Styled("+" * plus, "green"), Styled("-" * minus, "red"), note)
+    added, deleted = sum(one.added or 0 for one in counts), sum(one.deleted or 0 for one in counts)
+    screen.line(f"  {count(len(counts), 'path')} changed, {count(added, 'line')} added, {deleted:,} deleted")
 
 
 def print_plan(screen: Screen, changes: Iterable[Change]) -> None:

@@ -6,10 +6,11 @@ Opening a project is left to `workspace.project`.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from chrono.cli.render import Screen
-from chrono.errors import ChronoError, PolicyError, UsageError
+from chrono.errors import ChronoError, NoSuchSavepoint, PolicyError, UsageError
 
 if TYPE_CHECKING:
     from chrono.policy.model import Policy
@@ -59,3 +60,44 @@ def write_out(path: str, data: bytes) -> None:
             file.write(data)
     except OSError as error:
         raise ChronoError(f"{path} cannot be written: {error.strerror}") from None
+
+
+def savepoints_and_paths(ws: Workspace, words: Sequence[str], *, most: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """(savepoints, paths): up to `most` leading words that name savepoints, the rest are paths in the project.
+
+    No paths means all of them. Raises NoSuchSavepoint for a word that is neither, UsageError for a path outside.
+    """
+    targets: list[str] = []
+    for word in words[:most]:
+        try:
+            ws.store.resolve(word)
+        except NoSuchSavepoint:
+            if not _is_path(ws, word):
+                if len(words) == 1:
+                    raise
+                raise NoSuchSavepoint(f"'{word}' is neither a savepoint nor a path", "run chrono log") from None
+            break
+        targets.append(word)
+    paths = []
+    for word in words[len(targets) :]:
+        path = in_project(ws.root, word)
+        if not _is_path(ws, word):
+            raise NoSuchSavepoint(f"'{word}' is neither a savepoint nor a path", "run chrono log")
+        paths.append(path)
+    return tuple(targets), () if "" in paths else tuple(paths)
+
+
+def _is_path(ws: Workspace, typed: str) -> bool:
+    """Whether `typed` names something in the project, now or in a savepoint that is still there."""
+    from chrono.workspace.history import newest
+
+    try:
+        path = in_project(ws.root, typed)
+    except UsageError:
+        return False
+    if not path or os.path.lexists(os.path.join(ws.root, path)):
+        return True
+    commit = newest(ws)
+    if commit is not None and ws.store.entries(commit, (path,)) != (None,):
+        return True
+    return any(ws.store.entries(one.id, (path,)) != (None,) for one in ws.store.history())

@@ -5,8 +5,10 @@ What is said is left to the commands, what is safe to show to `cli.text`.
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import subprocess
 import sys
 import threading
 import time
@@ -127,6 +129,31 @@ class Screen:
             return None
         return self._source.buffer.read()
 
+    @contextmanager
+    def paged(self) -> Iterator[None]:
+        """Long results go through a pager where a person sits at a terminal: $CHRONO_PAGER, $PAGER or less.
+
+        Never for JSON, for pipes or for agents; CHRONO_PAGER= or PAGER=cat turns it off. Whoever leaves the pager
+        early has seen enough: that is no error.
+        """
+        command = None if self.json or self.agent or not _is_terminal(self._out) else _pager(self.environ)
+        process = _started(command, self.environ) if command else None
+        if process is None or process.stdin is None:
+            yield
+            return
+        own, self._out = self._out, io.TextIOWrapper(process.stdin, "utf-8", "backslashreplace", write_through=False)
+        try:
+            yield
+        except BrokenPipeError:
+            pass
+        finally:
+            paged, self._out = self._out, own
+            try:
+                paged.close()
+            except BrokenPipeError:
+                pass
+            process.wait()
+
     # --- what is said beside the result, on standard error
 
     def note(self, *parts: Part) -> None:
@@ -162,15 +189,20 @@ class Screen:
 
     def confirm(self, question: str) -> bool:
         """Whether a person says yes. Never call it unless `person`; no answer for two minutes is a no."""
+        answer = self.ask(f"{question} [y/N] ")
+        return answer is not None and answer.lower() in ("y", "yes")
+
+    def ask(self, question: str) -> str | None:
+        """What a person answers; None at the end of input, or after two minutes. Never call it unless `person`."""
         assert self.person and self._source is not None
         self._out.flush()
-        self._err.write(f"{safe(question)} [y/N] ")
+        self._err.write(safe(question))
         self._err.flush()
         answer = _answer(self._source, ANSWER_WAIT_S)
         if answer is None:
             self._err.write("\n")
-            return False
-        return answer.strip().lower() in ("y", "yes")
+            return None
+        return answer.strip()
 
     @contextmanager
     def working(self, what: str) -> Iterator[None]:
@@ -226,6 +258,24 @@ class Screen:
         if not colour or not isinstance(part, Styled) or not text:
             return text
         return f"\x1b[{_CODES[part.style]}m{text}\x1b[0m"
+
+
+def _pager(environ: dict[str, str]) -> str | None:
+    chosen = environ.get("CHRONO_PAGER")
+    if chosen is None:
+        chosen = environ.get("PAGER", "less")
+    return chosen if chosen.strip() not in ("", "cat") and environ.get("TERM") != "dumb" else None
+
+
+def _started(command: str, environ: dict[str, str]) -> subprocess.Popen[bytes] | None:
+    """The pager, None where it cannot be started: the result is printed as it is then."""
+    import shlex
+
+    try:
+        # -F: leave at once where it fits the screen; -R: colours; -X: leave the text on the screen.
+        return subprocess.Popen(shlex.split(command), stdin=subprocess.PIPE, env={"LESS": "FRX", **environ})
+    except (OSError, ValueError):
+        return None
 
 
 def _plain(part: Part) -> str:

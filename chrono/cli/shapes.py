@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from chrono.policy.model import Policy
     from chrono.scan.command import Command, Redirect, Refusal, Word
     from chrono.scan.finding import Finding
-    from chrono.store.diff import Change
+    from chrono.store.diff import Change, LineCount
     from chrono.store.merge import MergeConflict
     from chrono.store.restore import Left
     from chrono.store.savepoint import Savepoint
@@ -51,6 +51,10 @@ def savepoint(value: Savepoint) -> dict[str, Json]:
 
 def changes(values: Iterable[Change]) -> list[Json]:
     return [{"path": value.path, "kind": value.kind} for value in values]
+
+
+def line_counts(values: Iterable[LineCount]) -> list[Json]:
+    return [{"path": value.change.path, "added": value.added, "deleted": value.deleted} for value in values]
 
 
 def skips(values: Iterable[Skip]) -> list[Json]:

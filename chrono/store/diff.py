@@ -32,6 +32,14 @@ class Change(NamedTuple):
     new: Entry | None
 
 
+class LineCount(NamedTuple):
+    """How many lines a change adds and deletes; both None where the content has no lines to count."""
+
+    change: Change
+    added: int | None
+    deleted: int | None
+
+
 def shown(differences: Iterator[Difference]) -> Iterator[tuple[bytes, str, Entry | None, Entry | None]]:
     """(path, kind, old, new) of those differences that are worth a line."""
     for path, old, new in differences:
@@ -93,6 +101,25 @@ def _file_patch(
     if hunks:
         yield b"--- %s\n+++ %s\n" % sides
         yield hunks
+
+
+def line_count(
+    path: bytes, before: Entry | None, after: Entry | None, old: ReadBytes, new: ReadBytes
+) -> tuple[int, int] | None:
+    """(added, deleted) lines; None for binary and very large files."""
+    if any(entry is not None and entry.is_folder for entry in (before, after)):
+        return 0, 0
+    if before is not None and after is not None and before.oid == after.oid:
+        return 0, 0
+    left = old(path, before) if before is not None else b""
+    right = new(path, after) if after is not None else b""
+    if left is None or right is None or _is_binary(left) or _is_binary(right):
+        return None
+    import pygit2
+
+    made = pygit2.Patch.create_from(left, right, flag=pygit2.enums.DiffOption.FORCE_TEXT)
+    _, added, deleted = made.line_stats
+    return added, deleted
 
 
 def _hunks(left: bytes, right: bytes) -> bytes:

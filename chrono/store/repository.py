@@ -20,7 +20,7 @@ from chrono.store import checkout, diff, journal, leftovers, restore, scaffold, 
 from chrono.store.apply import Applier, Stage
 from chrono.store.checkout import CheckedOut, Checkout
 from chrono.store.contents import Contents, Entry, within
-from chrono.store.diff import Change
+from chrono.store.diff import Change, LineCount
 from chrono.store.disk import READ_FILE, Disk
 from chrono.store.handles import FolderHandles
 from chrono.store.history import History
@@ -330,6 +330,24 @@ class Store:
         scopes = _scopes(paths)
         changed = (item for item in diff.shown(before.differences(after)) if within(item[0], scopes))
         return diff.patch(changed, self._stored, self._stored if new is not None else self._on_disk)
+
+    def line_counts(self, old: CommitId, new: CommitId | None, paths: tuple[str, ...] = ()) -> tuple[LineCount, ...]:
+        """The same, with how many lines each path adds and deletes."""
+        before, after = self._contents(old), self._side(new)
+        scopes = _scopes(paths)
+        read_new = self._stored if new is not None else self._on_disk
+        found = []
+        for path, kind, a, b in diff.shown(before.differences(after)):
+            if within(path, scopes):
+                counted = diff.line_count(path, a, b, self._stored, read_new)
+                added, deleted = counted if counted is not None else (None, None)
+                found.append(LineCount(Change(os.fsdecode(path), kind, a, b), added, deleted))
+        return tuple(found)
+
+    def entries(self, commit: CommitId, paths: tuple[str, ...]) -> tuple[Entry | None, ...]:
+        """What `commit` holds at each of `paths`, folders by their tree; None where it holds nothing."""
+        contents = self._contents(commit)
+        return tuple(contents.find(path) for path in _scopes(paths))
 
     def _contents(self, commit: CommitId) -> Contents:
         content = self.content(commit)

@@ -12,6 +12,7 @@ from chrono.errors import NoSuchSavepoint
 from chrono.ids import CommitId
 
 if TYPE_CHECKING:
+    from chrono.store.contents import Entry
     from chrono.store.diff import Change
     from chrono.store.savepoint import Savepoint
     from chrono.workspace.project import Workspace
@@ -59,10 +60,15 @@ def branch_name(ref: str) -> str:
     return ref.removeprefix("refs/heads/")
 
 
-def log(ws: Workspace, *, auto: bool = True, limit: int | None = None) -> Iterator[Savepoint]:
-    """Savepoints, newest first: manual, automatic (unless `auto` is False), rescue and rollback commits."""
+def log(
+    ws: Workspace, *, auto: bool = True, limit: int | None = None, paths: tuple[str, ...] = ()
+) -> Iterator[Savepoint]:
+    """Savepoints, newest first: manual, automatic (unless `auto` is False), rescue and rollback commits.
+
+    With `paths` only those that hold something else there than the one before them on their branch.
+    """
     count = 0
-    for savepoint in ws.store.history():
+    for savepoint in _changing(ws, paths) if paths else ws.store.history():
         if savepoint.kind == "auto" and not auto:
             continue
         if limit is not None and count >= limit:
@@ -71,12 +77,29 @@ def log(ws: Workspace, *, auto: bool = True, limit: int | None = None) -> Iterat
         yield savepoint
 
 
-def show(ws: Workspace, text: str) -> Shown:
+def _changing(ws: Workspace, paths: tuple[str, ...]) -> Iterator[Savepoint]:
+    """A savepoint is given as soon as the next older one of its branch is known to differ from it."""
+    store = ws.store
+    newer: dict[str | None, tuple[Savepoint, tuple[Entry | None, ...]]] = {}
+    for savepoint in store.history():
+        branch = savepoint.trailer("Chrono-Branch")
+        held = store.entries(savepoint.id, paths)
+        waiting = newer.get(branch)
+        if waiting is not None and waiting[1] != held:
+            yield waiting[0]
+        newer[branch] = savepoint, held
+    for savepoint, held in newer.values():
+        parents = savepoint.parents
+        if held != (store.entries(parents[0], paths) if parents else (None,) * len(held)):
+            yield savepoint
+
+
+def show(ws: Workspace, text: str, paths: tuple[str, ...] = ()) -> Shown:
     """The savepoint that `text` names and what it changed. Raises NoSuchSavepoint."""
     store = ws.store
     savepoint = store.savepoint(store.resolve(text))
     parent = savepoint.parents[0] if savepoint.parents else None
-    return Shown(savepoint, store.changes(parent, savepoint.id) if parent else ())
+    return Shown(savepoint, store.changes(parent, savepoint.id, paths) if parent else ())
 
 
 def diff(ws: Workspace, old: str | None = None, new: str | None = None, paths: tuple[str, ...] = ()) -> Difference:

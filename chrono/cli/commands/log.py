@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 from itertools import islice
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from chrono.cli import shapes
 from chrono.cli.listing import savepoint_row
 from chrono.cli.options import Json, screen_of
-from chrono.cli.place import workspace
+from chrono.cli.place import in_project, workspace
 from chrono.errors import UsageError
+
+if TYPE_CHECKING:
+    from chrono.cli.render import Screen
+    from chrono.cli.text import Part
+    from chrono.store.savepoint import Savepoint
+    from chrono.workspace.project import Workspace
 
 PAGE = 30
 
 
 def run(
     ctx: typer.Context,
+    paths: Annotated[
+        list[str] | None, typer.Argument(metavar="[PATH]...", help="Only what changed these.", show_default=False)
+    ] = None,
     auto: Annotated[
         bool, typer.Option("--auto/--no-auto", help="With or without savepoints taken before commands.")
     ] = True,
@@ -25,11 +34,13 @@ def run(
         int | None,
         typer.Option("--limit", "-n", metavar="N", help=f"At most so many; 0 for all. [{PAGE}; with --json all]"),
     ] = None,
+    graph: Annotated[bool, typer.Option("--graph", help="Draw which savepoint hangs on which.")] = False,
     json: Json = False,
 ) -> None:
     """List savepoints.
 
-    Each with its kind, id, age, the agent it was taken for, and the command it was taken before.
+    Each with its kind, id, age, the agent it was taken for, and the command it was taken before. In the graph `*` is a
+    savepoint on a branch and `o` one beside it: automatic, a rescue.
     """
     from chrono.workspace.history import log
 
@@ -38,14 +49,41 @@ def run(
     if limit is not None and limit < 0:
         raise UsageError(f"--limit {limit} is not a number of savepoints")
     most = limit if limit is not None else (0 if json else PAGE)
-    found = log(ws, auto=auto)
+    chosen = tuple(in_project(ws.root, path) for path in paths or [])
+    found = log(ws, auto=auto, paths=() if "" in chosen else chosen)
     listed = list(islice(found, most)) if most else list(found)
     if json:
         screen.value({"savepoints": [shapes.savepoint(one) for one in listed]})
         return
-    now_ns = ws.clock.now_ns()
-    screen.table([savepoint_row(one, now_ns) for one in listed])
-    if not listed:
+    with screen.paged():
+        _print(screen, ws, listed, graph=graph)
+    if not listed and chosen:
+        screen.note("no savepoint changed that")
+    elif not listed:
         screen.note("there is no savepoint yet; take one: chrono snapshot")
     elif most and next(found, None) is not None:
         screen.note(f"the newest {most} are shown; all of them: chrono log -n 0")
+
+
+def _print(screen: Screen, ws: Workspace, listed: list[Savepoint], *, graph: bool) -> None:
+    now_ns = ws.clock.now_ns()
+    if not graph:
+        screen.table([savepoint_row(one, now_ns) for one in listed])
+        return
+    from chrono.cli.graph import draw, ordered
+    from chrono.store.refs import BRANCHES
+    from chrono.workspace.history import RESCUES, branch_name
+
+    tips: dict[str, list[str]] = {}
+    for ref, tip in ws.store.refs(BRANCHES):
+        tips.setdefault(tip, []).append(branch_name(ref))
+    rows: list[tuple[Part, ...]] = []
+    for row in draw(ordered(listed), RESCUES | {"auto"}):
+        if row.savepoint is None:
+            rows.append((row.drawing,))
+            continue
+        kind, short, age, _, subject = savepoint_row(row.savepoint, now_ns)
+        names = tips.get(row.savepoint.id)
+        label = f"[{', '.join(names)}] " if names else ""
+        rows.append((row.drawing, short, kind, age, f"{label}{subject}"))
+    screen.table(rows)

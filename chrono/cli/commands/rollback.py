@@ -12,10 +12,9 @@ import typer
 from chrono.cli import shapes
 from chrono.cli.listing import print_left, print_plan, savepoint_words
 from chrono.cli.options import Json, screen_of
-from chrono.cli.place import in_project, readable_policy, workspace
+from chrono.cli.place import readable_policy, savepoints_and_paths, workspace
 from chrono.cli.render import Screen
 from chrono.cli.text import Styled, count
-from chrono.errors import NoSuchSavepoint, UsageError
 
 if TYPE_CHECKING:
     from chrono.policy.model import Policy
@@ -44,7 +43,8 @@ def run(
 
     screen = screen_of(ctx)
     ws = workspace(screen)
-    target, paths = _target_and_paths(ws, words or [])
+    targets, paths = savepoints_and_paths(ws, words or [], most=1)
+    target = targets[0] if targets else None
     with screen.working("comparing"):
         plan = rollback.plan(ws, target, paths)
     if not json:
@@ -65,41 +65,6 @@ def run(
     else:
         _tell(screen, done)
     return 0
-
-
-def _target_and_paths(ws: Workspace, words: list[str]) -> tuple[str | None, tuple[str, ...]]:
-    """The first word is a savepoint where it names one, else a path."""
-    if not words:
-        return None, ()
-    first, *rest = words
-    try:
-        ws.store.resolve(first)
-    except NoSuchSavepoint:
-        if not rest and not _was_a_path(ws, first):
-            raise
-        if not _was_a_path(ws, first):
-            raise NoSuchSavepoint(f"'{first}' is neither a savepoint nor a path", "run chrono log") from None
-        target, typed = None, words
-    else:
-        target, typed = first, rest
-    paths = tuple(in_project(ws.root, path) for path in typed)
-    return target, () if "" in paths else paths
-
-
-def _was_a_path(ws: Workspace, typed: str) -> bool:
-    """Whether `typed` names something in the project, now or in the newest savepoint."""
-    import os
-
-    from chrono.workspace.history import newest
-
-    try:
-        path = in_project(ws.root, typed)
-    except UsageError:
-        return False
-    if os.path.lexists(os.path.join(ws.root, path)):
-        return True
-    commit = newest(ws)
-    return commit is not None and bool(ws.store.changes(commit, None, (path,)))
 
 
 def _show(screen: Screen, ws: Workspace, plan: RollbackPlan) -> None:

@@ -114,3 +114,43 @@ def test_nothing_to_undo_is_said_with_what_to_do(project: Path, chrono: Any) -> 
     ran = chrono("undo")
     assert ran.code == 12
     assert "nothing to undo" in ran.err and "hint: " in ran.err
+
+
+def test_the_graph_shows_both_lines_and_where_each_branch_is(forked: Path, chrono: Any) -> None:
+    chrono("merge", "feature")
+    (forked / "a.txt").write_text("both\n")
+    chrono("merge", "--continue")
+    rows = chrono("log", "--graph").out.splitlines()
+    assert rows[0].startswith("*") and "[main] merge feature into main" in rows[0]
+    assert any("[feature]" in row for row in rows)
+    assert max(len(row.rstrip()) for row in rows) <= 80
+
+
+def test_a_log_of_paths_lists_what_changed_them(project: Path, chrono: Any) -> None:
+    (project / "a.txt").write_text("two\n")
+    chrono("snapshot", "-m", "a")
+    (project / "src" / "b.py").write_text("x = 2\n")
+    chrono("snapshot", "-m", "b")
+    listed = chrono("log", "src/b.py", "--json").json["savepoints"]
+    assert [one["message"] for one in listed] == ["b", "first savepoint"]
+    assert "no savepoint changed that" in chrono("log", "nowhere").err
+
+
+def test_a_diff_counts_lines_marks_words_and_keeps_to_paths(project: Path, chrono: Any) -> None:
+    (project / "a.txt").write_text("one more\n")
+    (project / "src" / "b.py").write_text("x = 2\n")
+    (project / "bin").write_bytes(b"\0")
+    counted = chrono("diff", "--stat")
+    assert "a.txt" in counted.out and "binary" in counted.out
+    assert counted.out.rstrip().endswith("3 paths changed, 2 lines added, 2 deleted")
+    assert "one{+ more+}" in chrono("diff", "--word-diff").out
+    only = chrono("diff", "src", "--json", "--stat").json
+    assert [change["path"] for change in only["changes"]] == ["src/b.py"]
+    assert only["lines"] == [{"path": "src/b.py", "added": 1, "deleted": 1}]
+    chrono("snapshot")
+    assert "b.py" in chrono("diff", "HEAD~1", "HEAD", "src").out
+    assert "a.txt" not in chrono("show", "HEAD", "src", "-p").out
+    assert "x = [-1-]{+2+}" in chrono("show", "--word-diff").out
+    assert chrono("show", "--stat", "--json").json["lines"][0] == {"path": "a.txt", "added": 1, "deleted": 1}
+    assert chrono("diff", "--stat", "--names").code == 2
+    assert chrono("diff", "HEAD", "nowhere").code == 12
