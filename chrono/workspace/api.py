@@ -24,13 +24,17 @@ if TYPE_CHECKING:
     from chrono.store.diff import Change
     from chrono.store.savepoint import Savepoint
     from chrono.store.snapshot import Skip
+    from chrono.workspace.bisect import Broken
     from chrono.workspace.blame import Blame
     from chrono.workspace.branches import Branch, CheckedOut
+    from chrono.workspace.fetch import Report as FetchReport
     from chrono.workspace.history import Difference, Shown
     from chrono.workspace.mergestate import Waiting
     from chrono.workspace.merging import MergeDone
     from chrono.workspace.oplog import Operation
     from chrono.workspace.prune import Pruned, Stats
+    from chrono.workspace.push import Report as PushReport
+    from chrono.workspace.remotes import Remote
     from chrono.workspace.retention import Rules
     from chrono.workspace.ring import Saved
     from chrono.workspace.rollback import RollbackPlan, RolledBack
@@ -240,6 +244,50 @@ class Workspace(project.Workspace):
         from chrono.workspace import worktrees
 
         worktrees.remove(self, worktrees.find(self, folder), self._by(), force=force)
+
+    def bisect(
+        self,
+        command: Sequence[str],
+        *,
+        start: str | None = None,
+        end: str | None = None,
+        timeout_s: float | None = None,
+    ) -> Broken:
+        """Finds the first savepoint where `command` fails, and whose change it is. Each run has its own folder."""
+        from chrono.workspace import bisect, trial
+
+        trial.check(command, self.environ)
+        return bisect.find(
+            self,
+            bisect.lineage(self, start, end),
+            lambda folder, _: trial.run(command, folder, self.environ, timeout_s=timeout_s).exit_code,
+        )
+
+    # --- off the machine
+
+    def remotes(self) -> tuple[Remote, ...]:
+        """Where savepoints are sent to."""
+        from chrono.workspace import remotes
+
+        return remotes.listed(self)
+
+    def add_remote(self, name: str, url: str) -> Remote:
+        """Adds a remote; a relative path is meant from the project. Nothing is sent."""
+        from chrono.workspace import remotes
+
+        return remotes.add(self, name, url, self._by(), start=self.root)
+
+    def push(self, name: str | None = None, *, include_secrets: bool = False) -> PushReport:
+        """Sends what the remote lacks. `refused` in the answer names branches that moved over there."""
+        from chrono.workspace.push import push
+
+        return push(self, name, self._by(), include_secrets=include_secrets)
+
+    def fetch(self, name: str | None = None) -> FetchReport:
+        """Fetches and verifies what other machines pushed; the files and branches here stay as they are."""
+        from chrono.workspace.fetch import fetch
+
+        return fetch(self, name, self._by())
 
     # --- judge, prove, tidy
 

@@ -117,8 +117,8 @@ def _fill(order: _Order, environ: Mapping[str, str], by: Actor, clock: Clock, *,
         raise RemoteError(f"{order.place.shown} holds no savepoint", "push some first: chrono push")
     written = ws.store.check_out(commit, order.root)
     _lay_logs(layout, arrived)
-    earlier = {one.log for one in arrived.judged}.union(*(one.earlier for one in arrived.judged))
-    origin: dict[str, Json] = {"earlier": [*sorted(earlier - {chosen.log})], "log": chosen.log}
+    lost = _lost(order.home, chosen)
+    origin = _origin(order.home, layout, chosen, arrived)
     create(
         project_place(layout), order.home, ws.keys, clock, by, timeout_s=timeout_s, more=(("forked_from", origin),)
     ).close()
@@ -137,7 +137,7 @@ def _fill(order: _Order, environ: Mapping[str, str], by: Actor, clock: Clock, *,
         log=chosen.log,
         logs=arrived.judged,
         savepoints=len(refs),
-        lost=_lost(order.home, chosen),
+        lost=lost,
         remote=remote,
     )
 
@@ -217,6 +217,26 @@ def _lay_logs(layout: ProjectLayout, arrived: Arrived) -> None:
     """The records of the old logs, for reading: who wrote which line is told from them."""
     for one in arrived.judged:
         atomic_write(f"{layout.audit_log}.{one.log}.cloned", one.copy.lines)
+
+
+def _origin(home: HomeLayout, layout: ProjectLayout, chosen: Judged, arrived: Arrived) -> dict[str, Json]:
+    """What the new log says it goes on from. A project that lay in this very folder before, and is gone, is ended."""
+    from chrono.audit.pin import pin_of_path, remove_pin
+    from chrono.audit.witness import Witness
+
+    earlier = {one.log for one in arrived.judged}.union(*(one.earlier for one in arrived.judged))
+    gone = pin_of_path(home, layout.dir)
+    origin: dict[str, Json] = {}
+    if gone is not None:
+        earlier.add(gone.log)
+        witness = Witness(home.witness_log(gone.log), home.witness_lock(gone.log))
+        mark = witness.state().mark
+        witness.close()
+        if mark is not None and gone.log == chosen.log:
+            origin.update(size=mark.size, note=mark.note)
+        remove_pin(home, gone.log)
+    origin.update(log=chosen.log, earlier=[*sorted(earlier - {chosen.log})])
+    return origin
 
 
 def _lost(home: HomeLayout, chosen: Judged) -> int:

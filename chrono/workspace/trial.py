@@ -71,7 +71,11 @@ def run(argv: Sequence[str], folder: str, environ: Mapping[str, str], *, timeout
 
 
 def _end_group(process: subprocess.Popen[bytes]) -> None:
-    """Asks all processes of the run to end, then makes them."""
+    """Asks all processes of the run to end, then makes them. Where there are no process groups, the first one."""
+    if not hasattr(os, "killpg"):
+        process.kill()
+        process.wait()
+        return
     for number, wait_s in ((signal.SIGTERM, _GRACE_S), (signal.SIGKILL, _GRACE_S)):
         try:
             os.killpg(process.pid, number)

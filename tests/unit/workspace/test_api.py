@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -71,6 +72,20 @@ def test_branches_merges_and_worktrees_are_there_too(api: Workspace, root: Path,
     assert tx.commit is not None
 
 
+def test_it_finds_what_broke_and_sends_it_elsewhere(api: Workspace, root: Path, tmp_path: Path) -> None:
+    for number in range(1, 6):
+        (root / "README").write_text(f"{number} {'bad' if number > 3 else 'good'}\n")
+        api.snapshot(f"number {number}")
+    broken = api.bisect(["grep", "-q", "good", "README"], timeout_s=30)
+    assert broken.bad.savepoint.message == "number 4" and broken.cause.kind == "person"
+    there = tmp_path / "there.git"
+    subprocess.run(["git", "init", "-q", "--bare", str(there)], check=True)
+    api.add_remote("origin", str(there))
+    assert [remote.name for remote in api.remotes()] == ["origin"]
+    assert api.push().branches == (("main", "new", ""),)
+    assert api.fetch().branches[0].state == "same"
+
+
 def test_it_opens_from_a_subfolder_and_closes_itself(api: Workspace, root: Path) -> None:
     with Workspace.open(str(root / "src")) as ws:
         assert ws.root == str(root)
@@ -92,7 +107,7 @@ def test_every_verb_about_savepoints_has_a_method() -> None:
         "snapshot": "snapshot", "status": "status", "log": "history", "show": "show", "diff": "diff",
         "rollback": "rollback", "undo": "undo", "redo": "redo", "op": "operations", "branch": "branches",
         "checkout": "checkout", "merge": "merge", "prune": "prune", "stats": "stats", "worktree": "worktrees",
-        "blame": "blame", "scan": "assess", "audit": "verify", "init": "init",
+        "blame": "blame", "bisect": "bisect", "remote": "remotes", "push": "push", "fetch": "fetch", "scan": "assess", "audit": "verify", "init": "init",
     }  # fmt: skip
     for verb, method in methods.items():
         assert verb in VERBS and hasattr(Workspace, method)

@@ -389,6 +389,25 @@ def test_a_machine_that_lost_its_project_learns_what_was_never_pushed(
     assert verify(Workspace.open(done.root, environ)).exit_code == 0
 
 
+def test_a_project_that_was_deleted_comes_back_to_its_own_place(
+    linked: Workspace, by: Actor, environ: dict[str, str], root: Path, cloned: Clone
+) -> None:
+    push.push(linked, None, by)
+    old = linked.log.log_id
+    linked.close()
+    shutil.rmtree(root)
+    done = cloned(root.name, environ)
+    assert done.root == str(root)
+    again = Workspace.open(str(root), environ)
+    first = next(iter(read_records(project_place(again.layout))))
+    origin = first.act["forked_from"] if first is not None else None
+    assert isinstance(origin, dict) and origin["log"] == old and origin["note"]
+    (root / "README").write_text("on it goes\n")
+    save(again, "manual", "x", by)
+    assert push.push(again, None, by).branches == (("main", "moved", ""),)
+    assert verify(again, full=True, strict=True).exit_code == 0
+
+
 def test_an_unsigned_log_comes_back_too(
     tmp_path: Path, environ: dict[str, str], by: Actor, root: Path, there: Path, cloned: Clone
 ) -> None:
