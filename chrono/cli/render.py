@@ -8,15 +8,17 @@ from __future__ import annotations
 import io
 import json
 import os
-import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from chrono.cli.text import Part, Styled, columns, cut, safe, wrap
+
+if TYPE_CHECKING:
+    import subprocess
 
 _CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 
@@ -270,6 +272,7 @@ def _pager(environ: dict[str, str]) -> str | None:
 def _started(command: str, environ: dict[str, str]) -> subprocess.Popen[bytes] | None:
     """The pager, None where it cannot be started: the result is printed as it is then."""
     import shlex
+    import subprocess
 
     try:
         # -F: leave at once where it fits the screen; -R: colours; -X: leave the text on the screen.

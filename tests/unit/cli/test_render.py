@@ -8,6 +8,7 @@ import os
 import pty
 import select
 import time
+from pathlib import Path
 
 import pytest
 
@@ -149,3 +150,33 @@ def test_work_is_shown_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> No
     with screen.working("saving"):
         time.sleep(0.05)
     assert err2.getvalue() == ""
+
+
+def test_long_results_go_through_the_pager_on_a_terminal_only(tmp_path: Path) -> None:
+    seen = tmp_path / "seen"
+    environ = {"PAGER": f"sh -c 'cat > {seen}'", "PATH": os.environ["PATH"]}
+    screen, out, _ = terminal(environ)
+    with screen.paged():
+        screen.line(Styled("paged", "green"))
+    screen.line("after")
+    assert seen.read_text() == "\x1b[32mpaged\x1b[0m\n"
+    assert out.getvalue() == "after\n"
+    seen.unlink()
+    piped_out = io.StringIO()
+    agents, agents_out, _ = terminal({**environ, "CLAUDECODE": "1"})
+    off, off_out, _ = terminal({**environ, "CHRONO_PAGER": ""})
+    missing, missing_out, _ = terminal({**environ, "CHRONO_PAGER": "no-such-pager-here"})
+    pipe = Screen(piped_out, io.StringIO(), None, environ)
+    for one, stream in ((agents, agents_out), (off, off_out), (missing, missing_out), (pipe, piped_out)):
+        with one.paged():
+            one.line("x")
+        assert stream.getvalue() == "x\n"
+    assert not seen.exists()
+
+
+def test_who_leaves_the_pager_early_sees_no_error() -> None:
+    screen, out, _ = terminal({"PAGER": "true", "PATH": os.environ["PATH"]})
+    with screen.paged():
+        for _ in range(20_000):
+            screen.line("x" * 60)
+    assert out.getvalue() == ""
