@@ -210,7 +210,7 @@ def _remember(command: Command, ground: Ground, history: History) -> None:
             _remember_clone(words[1:], command, ground, history)
     elif name in ("mv", "gmv", "move-item", "mi") or (name == "move" and command.windows):
         _remember_move(command, ground, history)
-    elif name in ("curl", "wget"):
+    elif name in ("curl", "wget", "aria2c"):
         _remember_fetch(command, name, ground, history)
     elif command.windows and name in _WINDOWS_FETCHERS:
         _remember_windows_fetch(command, ground, history)
@@ -235,20 +235,21 @@ def _remember_clone(words: tuple[Word, ...], command: Command, ground: Ground, h
 
 
 def _made(word: Word, command: Command, ground: Ground, history: History) -> None:
-    for spot in ground.spots(word, command.cwd):
+    for spot in ground.spots(word, command.cwd, windows=command.windows):
         if spot.exists is False and spot.target.path is not None and spot.base is None:
             history.made.append(spot.target.path)
 
 
 def _remember_move(command: Command, ground: Ground, history: History) -> None:
-    words = parse(command.argv).words
+    parsed = parse(command.argv, windows_options(name_of(command))) if command.windows else parse(command.argv)
+    words = parsed.words + (parsed.values("-Destination") if command.windows else ())
     if len(words) < 2 or not isinstance(words[-1], str) or words[-1] == "/dev/null":
         return
-    for into in ground.spots(words[-1], command.cwd):
+    for into in ground.spots(words[-1], command.cwd, windows=command.windows):
         if into.target.path is None:
             continue
         for word in words[:-1]:
-            for source in ground.spots(word, command.cwd, last_link=True):
+            for source in ground.spots(word, command.cwd, last_link=True, windows=command.windows):
                 if source.target.path is None or source.target.place in _NOBODY_MISSES:
                     continue
                 inside = into.kind == "dir" or words[-1].endswith("/") or len(words) > 2
@@ -262,11 +263,11 @@ def _remember_fetch(command: Command, name: str, ground: Ground, history: Histor
     urls = [word for word in parsed.words if isinstance(word, str) and host_of(word) is not None]
     named = ("-o", "--output") if name == "curl" else ("-O", "--output-document")
     files: list[Word] = list(parsed.values(*named))
-    if (name == "wget" and not files) or (name == "curl" and parsed.has_any(("-O", "--remote-name"))):
+    if (name in ("wget", "aria2c") and not files) or (name == "curl" and parsed.has_any(("-O", "--remote-name"))):
         files = [url.split("?", 1)[0].rstrip("/").rsplit("/", 1)[-1] for url in urls]
     files.extend(redirect.target for redirect in command.redirects if ">" in redirect.op)
     for file in files:
-        for spot in ground.spots(file, command.cwd):
+        for spot in ground.spots(file, command.cwd, windows=command.windows):
             if spot.target.path is not None and spot.target.place != "null":
                 history.fetched[spot.target.path] = tuple(urls)
 
@@ -297,6 +298,11 @@ def _fetched(command: Command, ground: Ground, history: History) -> tuple[str, .
     if not history.fetched:
         return None
     words: list[Word] = [command.argv[0]]
+    name = command.argv[0]
+    for path, urls in history.fetched.items():
+        # `curl -o /usr/local/bin/x …; x`: a folder of programs is searched.
+        if isinstance(name, str) and "/bin/" in path and path.endswith(f"/bin/{name}"):
+            return urls
     if any(name in _RUNNERS for name in program_names(command.argv[0])):
         words.extend(parse(command.argv).words[:1])
     for word in words:

@@ -29,7 +29,7 @@ def with_folders(touch: Touch, ground: Ground) -> Touch:
     path = spot.target.path
     if how not in _TAKES or path is None or spot.target.place not in ("dotfile", "home"):
         return touch
-    if (spot.kind == "dir" or spot.base is not None) and _is_vault(path, ground) and not spot.target.shown.endswith(
+    if (spot.kind == "dir" or spot.base is not None or spot.exists is None) and _is_vault(path, ground) and not spot.target.shown.endswith(
         (".pub", "config", "known_hosts")
     ):  # fmt: skip
         return Touch(how, _secret(spot))
@@ -94,6 +94,9 @@ def _is_secret_file(path: str) -> bool:
 
 
 def _is_vault(path: str, ground: Ground) -> bool:
+    parts = path.lower().split("/", 3)
+    if len(parts) == 4 and parts[0][1:] == ":" and parts[1] == "users":
+        return parts[3].rstrip("/") in places.VAULTS
     return any(
         path.startswith(home + "/") and path[len(home) + 1 :].rstrip("/").lower() in places.VAULTS
         for home in (*ground.homes, "/root")

@@ -49,7 +49,10 @@ def started_by(
             return ()
         words, label, posix = inner
         if posix:
-            return _posix(words, world, cwd="\0", via=(*via, label), span=span, text=posix == "text")
+            found = _posix(words, world, cwd="\0", via=(*via, label), span=span, text=False)
+            if posix == "text" and all(isinstance(word, str) for word in words):
+                found = (*found, *_posix(words, world, cwd="\0", via=(*via, label), span=span, text=True))
+            return tuple(dict.fromkeys(found))
         folder: Word = UNKNOWN if "\0" in cwd else cwd
         command = Command(words, (*via, label), span, folder, windows=True)
         return (command, *started_by(words, world, cwd=cwd, via=(*via, label), span=span)) if len(via) < 12 else ()

@@ -66,6 +66,8 @@ def run(m: Machine, node: object, base: int | None = None) -> None:
             run(m, inner, base)
         for redirect in _redirects(m, node.redirects):
             m.writes.append((redirect, m.here))
+            if redirect.op.startswith(">") and isinstance(redirect.target, str):
+                m.write(redirect.target, _output(node, m), redirect.op == ">>")
     elif isinstance(node, If):
         _if(m, node, base)
     elif isinstance(node, For):

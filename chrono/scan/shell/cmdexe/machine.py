@@ -76,6 +76,8 @@ class Machine:
         self, words: list[str], *, builtin: bool, redirects: tuple[Redirect, ...] = (), via: tuple[str, ...] = ()
     ) -> None:
         """Reports a command and what it starts for its arguments."""
+        if "/?" in words:
+            words, builtin = ["help", words[0]], True
         argv = tuple(to_word(word) for word in words)
         if len(self.commands) >= MAX_COMMANDS:
             raise TooMuch(f"it starts more than {MAX_COMMANDS} commands")

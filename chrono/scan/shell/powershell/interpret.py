@@ -88,8 +88,11 @@ def run_block(
             out = run_body(m, block.body)
         else:
             m.variables["input"] = piped
+            given = _parameter_of_pipe(m, block)
             for item in _turns(piped):
                 m.variables["_"] = m.variables["psitem"] = item
+                if given is not None:
+                    m.variables[given] = item
                 out.extend(run_body(m, block.body))
                 if m.left in ("break", "return", "continue"):
                     m.left = None
@@ -110,6 +113,14 @@ def run_block(
                 m.variables[name] = kept[name]
             else:
                 m.variables.pop(name, None)
+
+
+def _parameter_of_pipe(m: Machine, block: Block) -> str | None:
+    """The parameter that takes what comes over a pipe: the first that nothing else gives a value."""
+    for name, default in block.params:
+        if default is None and m.variables.get(name) is None:
+            return name
+    return None
 
 
 def set_parameters(m: Machine, block: Block, args: tuple[Value, ...]) -> None:

@@ -13,7 +13,18 @@ from chrono.scan.command import UNKNOWN as UNKNOWN_WORD
 from chrono.scan.command import Command, Redirect, Refusal, Word
 from chrono.scan.shell.powershell.lexer import TooMuch
 from chrono.scan.shell.powershell.syntax import Block, Span
-from chrono.scan.shell.powershell.values import Argv, Choice, Feeds, Value, either, fed, feeds_of, text_of, words_of
+from chrono.scan.shell.powershell.values import (
+    Argv,
+    Choice,
+    Closure,
+    Feeds,
+    Value,
+    either,
+    fed,
+    feeds_of,
+    text_of,
+    words_of,
+)
 from chrono.scan.shell.values import to_word
 from chrono.scan.world import World
 
@@ -124,6 +135,10 @@ class Machine:
         head, colon, rest = name.partition(":")
         if colon and head in ("global", "script", "local", "private", "using", "variable"):
             name = rest
+        elif head == "function" and isinstance(value, Closure):
+            self.functions[rest] = value.block
+        elif head == "alias":
+            self.aliases[rest] = text_of(value)
         self.variables[name] = value
 
     def snapshot(self) -> tuple[dict[str, Value], str, dict[str, str]]:

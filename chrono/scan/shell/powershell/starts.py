@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from chrono.scan.command import Redirect, Word
 from chrono.scan.shell.powershell.machine import Machine
-from chrono.scan.shell.powershell.values import Closure, Thing, Unknown, Value, concat, feeds_of, text_of
+from chrono.scan.shell.powershell.values import Closure, Thing, Unknown, Value, concat, fed, feeds_of, text_of
 from chrono.scan.shell.values import to_word
 from chrono.scan.shell.windows import started_by
 
@@ -31,6 +31,9 @@ def run_native(
 ) -> list[Value]:
     """Reports a program and what it starts."""
     program = name.replace("\\", "/")
+    if "/?" in words:
+        m.emit(["help", program], builtin=True)
+        return [Unknown()]
     stdin = _stdin(piped)
     feeds = tuple(f for value in words for f in (*feeds_of(value), *m.sources_of(value)))
     made = m.sources_of(program)
@@ -40,6 +43,9 @@ def run_native(
     argv = m.emit([program, *map(_path_word, words)], stdin=stdin, redirects=redirects, feeds=feeds, via=via)
     for inner in started_by(argv, m.world, cwd=m.cwd, via=(*m.via, *via), span=m.here):
         m.commands.append(inner._replace(upstream=tuple(dict.fromkeys((*inner.upstream, *m.upstream))), after=m.after))
+    if words[:1] == ["ls-files"] and program == "git":
+        # Files of the work tree, whichever they are.
+        return [fed("./\0", (argv,))]
     return [Unknown((argv,))]
 
 

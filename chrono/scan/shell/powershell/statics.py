@@ -45,6 +45,11 @@ def static(m: Machine, kind: str, name: str, args: tuple[Value, ...]) -> Value:
         return work(m, args)
     if kind in ("io.file", "file", "io.directory", "directory"):
         return _file(m, kind, own, args)
+    if kind.endswith("fileio.filesystem") and own in ("deletefile", "deletedirectory"):
+        m.emit(
+            ["Remove-Item", m.path(args[0]) if args else "\0", *(["-Recurse"] if "dir" in own else [])], builtin=True
+        )
+        return None
     if kind in ("io.path", "path"):
         return _path(m, own, args)
     if kind.startswith(("text.encoding", "text.utf8encoding", "text.unicodeencoding", "text.asciiencoding")):
@@ -127,7 +132,7 @@ def _inflated(value: Value) -> Value:
     for window in (-15, 31, 15):
         try:
             found = zlib.decompressobj(window)
-            return found.decompress(value, MAX_INFLATED_BYTES)
+            return found.decompress(value, MAX_INFLATED_BYTES) or Unknown((ENCODED,))
         except zlib.error:
             continue
     return Unknown((ENCODED,))
@@ -288,7 +293,8 @@ def _file(m: Machine, kind: str, own: str, args: tuple[Value, ...]) -> Value:
     if own.startswith(("writeall", "appendall", "create", "openwrite", "setaccesscontrol", "setattributes", "encrypt")):
         if kind.endswith("directory"):
             return Thing("item", path)
-        m.emit(["Add-Content" if own.startswith("append") else "Set-Content", path], builtin=True)
+        verb = "Add-Content" if own.startswith("append") else "Clear-Content" if own == "create" else "Set-Content"
+        m.emit([verb, path], builtin=True)
         if len(args) > 1:
             content = _decoded("utf8", args[1]) if own == "writeallbytes" else args[1]
             m.write(args[0], content, own.startswith("append"))

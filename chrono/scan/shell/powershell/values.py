@@ -79,6 +79,8 @@ def feeds_of(value: Value, depth: int = 0) -> Feeds:
         return value.feeds
     if depth < 4 and type(value) is tuple:
         return tuple(dict.fromkeys(f for item in value[:64] for f in feeds_of(item, depth + 1)))
+    if depth < 4 and isinstance(value, dict):
+        return tuple(dict.fromkeys(f for item in list(value.values())[:64] for f in feeds_of(item, depth + 1)))
     if depth < 4 and isinstance(value, Choice):
         return tuple(dict.fromkeys(f for item in value.options for f in feeds_of(item, depth + 1)))
     return ()
