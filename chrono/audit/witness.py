@@ -13,7 +13,7 @@ import stat
 from typing import NamedTuple
 
 from chrono.canonical import Json, NotCanonical, canonical_bytes, parse
-from chrono.errors import AuditUnverifiable
+from chrono.errors import AuditUnverifiable, Locked
 from chrono.files import atomic_write, file_lock, write_all
 
 COMPACT_BYTES = 1 << 18  # read whole by each hook that has no resident service: a millisecond
@@ -91,7 +91,10 @@ class Witness:
         """Notes an append (`A`), before it is acknowledged. The caller holds the log's lock, and has read `state`."""
         size = self._write(_marked(mark), mark=mark)
         if size > COMPACT_BYTES:
-            self._compact()
+            try:
+                self._compact()
+            except (OSError, Locked, AuditUnverifiable):
+                pass  # the mark is in the file: the record stands, and the next append tries to tidy up again
 
     def acknowledged(self, size: int) -> None:
         """Notes that `size` records are on the disk (`S`)."""
