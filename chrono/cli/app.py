@@ -50,6 +50,7 @@ SECTIONS: tuple[tuple[str, tuple[Verb, ...]], ...] = (
     (
         "Save and go back",
         (
+            Verb("run", "Run a command with a savepoint before it and a way back.", "run"),
             Verb("snapshot", "Take a savepoint of the project.", "snapshot"),
             Verb("status", "Say what changed since the newest savepoint.", "status"),
             Verb("log", "List savepoints, newest first.", "log"),

@@ -1,0 +1,27 @@
+"""Owns who may do what: the roles of a policy. Pure.
+
+Who somebody is, and how that is proved, is left to `workspace.actors` and the approvals.
+"""
+
+from __future__ import annotations
+
+from chrono.policy.model import Policy
+
+BUILT_IN: dict[str, tuple[str, ...]] = {
+    "viewer": ("view",),
+    "developer": ("view", "approve"),
+    "maintainer": ("view", "approve", "policy.pin", "prune", "run.force"),
+}
+"""Roles that hold unless the policy defines one of the same name (product.md, "Run, approvals, MCP")."""
+
+
+def may(policy: Policy, person: str, permission: str) -> bool:
+    """Whether `person` has `permission`. A policy without roles gives everybody everything."""
+    if not policy.roles:
+        return True
+    defined = {role.name: role.permissions for role in policy.roles}
+    word = defined.get(person, ())
+    held = [name for name in word if name in BUILT_IN or name in defined]
+    if len(word) != 1 or len(held) != 1:
+        return False
+    return permission in (defined[held[0]] if held[0] in defined else BUILT_IN[held[0]])

@@ -1,0 +1,164 @@
+"""Owns the process of a supervised command: started as asked, signals passed on, its end and what it leaves told.
+
+The command shares the terminal with the person, so its output is streamed by the terminal itself.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator, Mapping
+from types import FrameType
+from typing import NamedTuple
+
+from chrono.errors import ChronoError
+
+MARK = "CHRONO_RUN"
+"""A variable in the environment of everything the command starts: what still has it afterwards was left behind."""
+
+NOT_FOUND, NOT_EXECUTABLE, TIMED_OUT = 127, 126, 124
+"""Exit codes as a shell and the program `timeout` use them."""
+
+_PASSED_ON = ("SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2")
+_LEFT_TO_THE_TERMINAL = ("SIGINT", "SIGQUIT")
+_GRACE_S = 3.0
+
+
+class Left(NamedTuple):
+    """A process that the command started and that still runs."""
+
+    pid: int
+    name: str
+
+
+class Ended(NamedTuple):
+    """How a command ended. `exit_code` as a shell says it (128 and the number for a signal); `how` for people."""
+
+    exit_code: int
+    how: str
+    duration_s: float
+    left: tuple[Left, ...]
+
+
+def execute(
+    argv: tuple[str, ...],
+    environ: Mapping[str, str],
+    run_id: str,
+    *,
+    timeout_s: float | None = None,
+    output: int | None = None,
+) -> Ended:
+    """Runs `argv` to its end. What cannot be started ends with 127 or 126, what takes too long with 124.
+
+    Ctrl-C reaches the command by the terminal; this process waits for it, as a shell does. `output`: a descriptor for
+    its standard output, None for this process's own.
+    """
+    began = time.monotonic()
+    try:
+        process = subprocess.Popen(argv, env={**environ, MARK: run_id}, stdout=output)
+    except FileNotFoundError:
+        return Ended(NOT_FOUND, f"there is no program {argv[0]!r}", 0.0, ())
+    except OSError as error:
+        return Ended(NOT_EXECUTABLE, f"{argv[0]} cannot be run: {error.strerror}", 0.0, ())
+    how = ""
+    with _passing_signals_to(process):
+        try:
+            code = process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            end_tree(process.pid, run_id)
+            process.wait()
+            code, how = TIMED_OUT, f"ended after {timeout_s:g} s"
+    duration = time.monotonic() - began
+    if code < 0:
+        how = f"ended by {signal_name(-code)}"
+        code = 128 - code
+    return Ended(code, how or f"exit code {code}", duration, left_behind(run_id))
+
+
+def signal_name(number: int) -> str:
+    """`SIGKILL` for 9."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def left_behind(run_id: str) -> tuple[Left, ...]:
+    """Processes of this account that bear the mark of the run, where the system shows environments (Linux)."""
+    needle = f"{MARK}={run_id}".encode()
+    found = []
+    for name in _numbers("/proc"):
+        try:
+            with open(f"/proc/{name}/environ", "rb") as file:
+                if needle not in file.read(4_000_000).split(b"\0"):
+                    continue
+            with open(f"/proc/{name}/stat", "rb") as file:
+                state = file.read(4096)
+        except OSError:
+            continue
+        title, _, rest = state.partition(b"(")[2].rpartition(b")")
+        if int(name) != os.getpid() and not rest.strip().startswith(b"Z"):
+            found.append(Left(int(name), title.decode("utf-8", "replace")))
+    return tuple(found)
+
+
+def end_tree(pid: int, run_id: str) -> None:
+    """Asks the command and everything that bears its mark to end, then makes them."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        living = {pid, *(one.pid for one in left_behind(run_id))}
+        for one in living:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(one, number)
+        until = time.monotonic() + _GRACE_S
+        while time.monotonic() < until:
+            if not _lives(pid) and not left_behind(run_id):
+                return
+            time.sleep(0.05)
+
+
+def _lives(pid: int) -> bool:
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/stat", "rb") as file:
+        return not file.read(4096).rpartition(b")")[2].strip().startswith(b"Z")
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.kill(pid, 0)
+        return not os.path.isdir("/proc/self")
+    return False
+
+
+def _numbers(folder: str) -> list[str]:
+    try:
+        return [name for name in os.listdir(folder) if name.isdigit()]
+    except OSError:
+        return []
+
+
+@contextlib.contextmanager
+def _passing_signals_to(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    """Signals for this process go to the command; those that the terminal sends to both are left to the command."""
+
+    def pass_on(number: int, frame: FrameType | None) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            process.send_signal(number)
+
+    before = {}
+    try:
+        for name in (*_PASSED_ON, *_LEFT_TO_THE_TERMINAL):
+            number = getattr(signal, name, None)
+            if number is None:
+                continue
+            shared = name in _LEFT_TO_THE_TERMINAL and os.isatty(0)
+            before[number] = signal.signal(number, _wait if shared else pass_on)
+    except ValueError as error:
+        raise ChronoError("a command can be supervised from the main thread only") from error
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _wait(number: int, frame: FrameType | None) -> None:
+    """The command got the signal as well; what follows from it is seen at its end."""

@@ -1,0 +1,79 @@
+"""Claims about the process of a supervised command: its own arguments, its own exit code, nothing left unsaid."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from chrono.run.process import end_tree, execute, left_behind
+
+ENVIRON = {"PATH": os.environ["PATH"]}
+
+
+@pytest.mark.parametrize(
+    ("argv", "code", "how"),
+    [
+        (("true",), 0, "exit code 0"),
+        (("sh", "-c", "exit 7"), 7, "exit code 7"),
+        (("sh", "-c", "kill -9 $$"), 137, "SIGKILL"),
+        (("no-such-program",), 127, "no program"),
+        (("/etc",), 126, "cannot be run"),
+    ],
+)
+def test_the_exit_code_is_the_command_s_own(argv: tuple[str, ...], code: int, how: str) -> None:
+    end = execute(argv, ENVIRON, "r0")
+    assert end.exit_code == code and how in end.how
+
+
+def test_arguments_keep_their_boundaries(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    script = "import sys, json; open(sys.argv[1], 'w').write(json.dumps(sys.argv[2:]))"
+    odd = ("a b", "", "'\"", "$HOME", "*", "line\nbreak", "-x")
+    assert execute((sys.executable, "-c", script, str(out), *odd), ENVIRON, "r1").exit_code == 0
+    import json
+
+    assert tuple(json.loads(out.read_text())) == odd
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="what is left behind is told where /proc is")
+def test_what_still_runs_is_told_and_ended_on_time_out() -> None:
+    end = execute(("sh", "-c", "sleep 300 >/dev/null 2>&1 & setsid sleep 300 >/dev/null 2>&1 & exit 0"), ENVIRON, "r2")
+    assert end.exit_code == 0
+    assert sorted(one.name for one in end.left) == ["sleep", "sleep"]
+    for one in end.left:
+        os.kill(one.pid, signal.SIGKILL)
+    end = execute(("sh", "-c", "setsid sleep 300 & sleep 300"), ENVIRON, "r3", timeout_s=0.4)
+    assert (end.exit_code, end.left) == (124, ())
+    assert left_behind("r3") == ()
+
+
+def test_what_does_not_listen_is_made_to_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("chrono.run.process._GRACE_S", 0.3)
+    process = subprocess.Popen(
+        ["sh", "-c", "trap '' TERM; while :; do sleep 0.1; done"], env={**ENVIRON, "CHRONO_RUN": "r4"}
+    )
+    time.sleep(0.2)
+    end_tree(process.pid, "r4")
+    assert process.wait(5) == -9
+
+
+def test_a_signal_for_the_supervisor_reaches_the_command(tmp_path: Path) -> None:
+    seen = tmp_path / "seen"
+    command = f"trap 'echo got > {seen}; exit 5' TERM; touch {tmp_path}/ready; while :; do sleep 0.05; done"
+    code = (
+        "import os, sys; from chrono.run.process import execute; "
+        f"sys.exit(execute(('sh', '-c', {command!r}), dict(os.environ), 'r5').exit_code)"
+    )
+    root = Path(__file__).resolve().parents[3]
+    process = subprocess.Popen([sys.executable, "-c", code], env={**ENVIRON, "PYTHONPATH": str(root)})
+    while not (tmp_path / "ready").exists():
+        time.sleep(0.02)
+    process.terminate()
+    assert process.wait(10) == 5
+    assert seen.read_text() == "got\n"
