@@ -189,7 +189,7 @@ class AuditLog:
         except FileNotFoundError:
             self.close()
             raise AuditTampered(f"the audit log {self.place.log} is gone", "run chrono audit --verify") from None
-        if self._fd >= 0 and (info.st_dev, info.st_ino) == self._inode and info.st_nlink == 1:
+        if self._head_fd >= 0 and (info.st_dev, info.st_ino) == self._inode and info.st_nlink == 1:
             return
         self.close()
         self._placed = False
