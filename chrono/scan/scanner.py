@@ -169,6 +169,11 @@ class Walk:
             self._take(evaluation._replace(refusals=()), depth=1, followed=True)
 
 
+def _names_its_file(started: Started) -> bool:
+    """Whether lines of the text are lines of the file that the chain names; a recipe's are not its makefile's."""
+    return started.path is not None and started.via[-1].endswith(started.path.rpartition("/")[2])
+
+
 def _is_inline(link: str) -> bool:
     return " -" in link or link.startswith("-") or "stdin" in link or link.endswith((" /c", " /k", " /r"))
 
@@ -244,7 +249,7 @@ def _evaluate(
         cwd=started.cwd,
         env=started.env,
         span=span,
-        lines=started.path is not None,
+        lines=_names_its_file(started),
     )
 
 

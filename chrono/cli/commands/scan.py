@@ -6,6 +6,7 @@ Judging is left to `workspace.assess`; nothing is run and no savepoint is taken.
 from __future__ import annotations
 
 import json as jsonlib
+import os
 import shlex
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Annotated
@@ -13,19 +14,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from chrono.cli import shapes
+from chrono.cli.explained import STYLES, explained
 from chrono.cli.options import Json, screen_of
 from chrono.cli.place import here
 from chrono.cli.render import Screen
-from chrono.cli.text import Part, Styled, count, one_line
+from chrono.cli.text import Styled, count
 from chrono.errors import ChronoError, UsageError
 
 if TYPE_CHECKING:
-    from chrono.policy.model import Judged
     from chrono.workspace.assess import Assessed, Assessor
+    from chrono.workspace.sweep import Runnable
 
 EXIT_CODES = {"allow": 0, "block": 4, "ask": 5}
-
-_STYLES = {"allow": "green", "ask": "yellow", "block": "red"}
 
 
 def run(
@@ -42,25 +42,39 @@ def run(
         str | None,
         typer.Option("--shell", metavar="NAME", help="Which shell would run it: bash, sh, zsh, powershell, cmd."),
     ] = None,
+    path: Annotated[
+        str | None,
+        typer.Option("--path", metavar="PATH", help="Judge every script, package script and make target below PATH."),
+    ] = None,
+    sarif: Annotated[bool, typer.Option("--sarif", help="Print the findings as SARIF 2.1.0, for CI.")] = False,
     json: Json = False,
 ) -> int:
-    """Judge a command.
+    """Judge a command, or the scripts of a folder.
 
     Says what the guard would decide, as if a savepoint were taken now; nothing is run and none is taken. Leaves with
-    0 for allow, 4 for block, 5 for ask. With --batch: one JSON verdict a line, in order, and always 0.
+    0 for allow, 4 for block, 5 for ask; with --path, for the strongest of all. With --batch: one JSON verdict a line,
+    in order, and always 0.
     """
     screen = screen_of(ctx)
+    if batch is not None and (words or path is not None):
+        raise UsageError("--batch reads the commands from its file; give either that or a command")
+    if path is not None and words:
+        raise UsageError("--path judges the scripts of a folder; give either that or a command")
+    if sarif and (json or batch is not None):
+        raise UsageError("--sarif is a form of its own; give it without --json and --batch")
     if batch is not None:
-        if words:
-            raise UsageError("--batch reads the commands from its file; give either that or a command")
         _batch(screen, batch)
         return 0
+    if path is not None:
+        return _sweep(screen, path, explain=explain, json=json, sarif=sarif)
     if not words:
         raise UsageError("there is no command to judge", "for example: chrono scan 'rm -rf build'")
     text = words[0] if len(words) == 1 else shlex.join(words)
     assessed = _assessor(screen, here()).assess(text, shell=shell)
     if json:
         screen.value(verdict_json(assessed))
+    elif sarif:
+        _print_sarif(screen, [(None, here(), assessed)])
     else:
         _tell(screen, assessed, explain=explain)
     return EXIT_CODES[assessed.verdict.decision]
@@ -81,63 +95,80 @@ def _assessor(screen: Screen, folder: str) -> Assessor:
 def _tell(screen: Screen, assessed: Assessed, *, explain: bool) -> None:
     verdict = assessed.verdict
     score = f"  score {verdict.score}" if verdict.score else ""
-    screen.line(Styled(verdict.decision, _STYLES[verdict.decision]), score)
+    screen.line(Styled(verdict.decision, STYLES[verdict.decision]), score)
+    if explain:
+        explained(screen, assessed)
+        return
     for reason in verdict.reasons:
         screen.text("  ", reason, indent=2)
     if verdict.decision == "allow":
         for judged in verdict.findings:
             if judged.finding.score:
                 screen.text("  ", f"{judged.finding.title}: {judged.because}", indent=2)
-    if explain:
-        _explain(screen, assessed)
 
 
-def _explain(screen: Screen, assessed: Assessed) -> None:
-    scan = assessed.scan
-    started = [command for command in scan.commands if not command.builtin]
-    screen.line("")
-    screen.line(f"{count(len(started), 'program start')}:")
-    for command in started:
-        argv = " ".join(_shown(word) for word in command.argv)
-        via = f"   through {' -> '.join(command.via)}" if command.via else ""
-        screen.line("  ", Styled(one_line(argv), "bold"), Styled(via, "dim"))
-    screen.line("changes no file" if scan.read_only else "may change files: a savepoint is taken first")
-    for path, sha256 in scan.followed:
-        screen.line(f"read because it would run: {path}  (sha256 {sha256[:12]}…)")
-    for judged in assessed.verdict.findings:
-        screen.line("")
-        for row in _finding_rows(judged):
-            screen.text(*row, indent=12)
+# --- the scripts of a folder
 
 
-def _finding_rows(judged: Judged) -> Iterator[tuple[Part, ...]]:
-    finding = judged.finding
-    yield (
-        Styled(finding.rule, "bold"),
-        f"  score {finding.score}, ",
-        Styled(judged.decision, _STYLES[judged.decision]),
-    )
-    yield (f"  what      {finding.title}",)
-    for target in finding.targets:
-        yield (f"  touches   {target.shown}  ({target.place}{', all below' if target.whole else ''})",)
-    if finding.via:
-        yield (f"  through   {' -> '.join(finding.via)}",)
-    if finding.why:
-        yield (f"  why       {finding.why}",)
-    yield (f"  decided   {judged.because}",)
-    if finding.safer:
-        yield (f"  safer     {finding.safer}",)
+def _sweep(screen: Screen, path: str, *, explain: bool, json: bool, sarif: bool) -> int:
+    from chrono.workspace.sweep import runnables
+
+    if not os.path.exists(path):
+        raise UsageError(f"there is no {path}", "give a folder, or one script")
+    assessor = _assessor(screen, here())
+    found: list[tuple[Runnable, Assessed]] = []
+    with screen.working("judging scripts"):
+        found.extend((one, assessor.assess(one.command, cwd=one.folder)) for one in runnables(path))
+    worst = max((assessed.verdict.decision for _, assessed in found), key=_ORDER.index, default="allow")
+    if json:
+        screen.value([{"path": one.path, "command": one.command, **verdict_json(assessed)} for one, assessed in found])
+    elif sarif:
+        _print_sarif(screen, [(_known_as(one.file), one.folder, assessed) for one, assessed in found])
+    else:
+        _tell_sweep(screen, found, explain=explain)
+    return EXIT_CODES[worst]
 
 
-def _shown(word: object) -> str:
-    from chrono.scan.command import Many, Pattern
+_ORDER = ("allow", "ask", "block")
 
-    if isinstance(word, str):
-        return shlex.quote(word)
-    if isinstance(word, Many):
-        return "…"
-    assert isinstance(word, Pattern)
-    return "".join("<?>" if piece is None else piece for piece in word.pieces)
+
+def _known_as(path: str) -> str:
+    """The path from where the command was given, as CI knows it."""
+    return os.path.relpath(path, here()).replace(os.sep, "/")
+
+
+def _locating(folder: str) -> Callable[[str], str]:
+    """Chains name files from the folder where they run, or from the project."""
+
+    def locate(name: str) -> str:
+        near = os.path.join(folder, name)
+        return _known_as(near if os.path.exists(near) else os.path.join(here(), name))
+
+    return locate
+
+
+def _tell_sweep(screen: Screen, found: list[tuple[Runnable, Assessed]], *, explain: bool) -> None:
+    stopped = [(one, assessed) for one, assessed in found if assessed.verdict.decision != "allow"]
+    for one, assessed in sorted(stopped, key=lambda pair: -_ORDER.index(pair[1].verdict.decision)):
+        decision = assessed.verdict.decision
+        screen.line(Styled(f"{decision:<5}", STYLES[decision]), f"  {one.path}", Styled(f"  ({one.command})", "dim"))
+        if explain:
+            explained(screen, assessed)
+            screen.line("")
+            continue
+        for reason in assessed.verdict.reasons[:3]:
+            screen.text("       ", reason, indent=7)
+    files = len({one.path for one, _ in found})
+    screen.line(f"{count(len(found), 'way')} to run {count(files, 'file')} judged, {len(stopped)} stopped.")
+
+
+def _print_sarif(screen: Screen, found: list[tuple[str | None, str, Assessed]]) -> None:
+    from chrono import __version__
+    from chrono.cli.sarif import Judgement
+    from chrono.cli.sarif import sarif as document
+
+    judgements = [Judgement(assessed, path, _locating(folder)) for path, folder, assessed in found]
+    screen.value(document(judgements, __version__))
 
 
 # --- for programs

@@ -31,7 +31,87 @@ def test_a_block_says_why_and_what_is_safer(project: Path, chrono: Any) -> None:
 
 def test_explain_names_what_starts_and_through_what(project: Path, chrono: Any) -> None:
     out = chrono("scan", "--explain", "sudo rm -rf /").out
-    assert "program starts:" in out and "through sudo" in out and "decided" in out
+    assert "program starts in all:" in out and "through sudo" in out and "decision   block: score 100" in out
+
+
+def test_explain_underlines_the_place_and_follows_the_chain_to_the_line(project: Path, chrono: Any) -> None:
+    (project / "package.json").write_text('{"scripts": {"test": "sh x.sh"}}')
+    (project / "x.sh").write_text('#!/bin/sh\n\nrm -rf "$HOME"\n')
+    out = chrono("scan", "--explain", "echo hello && npm test; true").out.splitlines()
+    assert out[2:4] == ["  echo hello && npm test; true", "                ^^^^^^^^"]
+    (through,) = [line for line in out if line.startswith("  through")]
+    assert "npm test -> package.json:scripts.test -> x.sh:3 -> rm -rf /" in through
+    assert any(line.startswith("  touches    /") and "(home, and all below it)" in line for line in out)
+    assert any(line.startswith("  safer") for line in out)
+
+
+def test_explain_keeps_long_and_hostile_lines_to_the_width_and_shows_what_counts(project: Path, chrono: Any) -> None:
+    text = "echo " + "a" * 300 + "\n\x1b[2J; rm -rf ~ # " + "b" * 300
+    out = chrono("scan", "--explain", text).out
+    rows = out.splitlines()
+    at = next(number for number, line in enumerate(rows) if "^^^" in line)
+    assert "\x1b" not in out and "rm -rf ~" in rows[at - 1]
+    assert rows[at - 1][rows[at].index("^") :].startswith("rm -rf ~")
+    assert max(len(rows[at - 1]), len(rows[at])) <= 80
+
+
+@pytest.fixture
+def scripts(project: Path) -> Path:
+    (project / "tools").mkdir()
+    (project / "tools" / "bad.sh").write_text('#!/bin/sh\nset -e\nrm -rf "$HOME"\n')
+    (project / "tools" / "good.py").write_text("print(1)\n")
+    (project / "tools" / "Makefile").write_text("all:\n\ttrue\nwipe:\n\t./bad.sh\n")
+    (project / "tools" / "data.csv").write_text("rm -rf /\n")
+    (project / "tools" / "node_modules").mkdir()
+    (project / "tools" / "node_modules" / "x.sh").write_text("rm -rf /\n")
+    return project
+
+
+def test_a_folder_of_scripts_is_judged_and_the_strongest_answer_is_the_exit_code(scripts: Path, chrono: Any) -> None:
+    ran = chrono("scan", "--path", "tools", "--json")
+    decisions = {(one["path"], one["command"]): one["decision"] for one in ran.json}
+    assert decisions == {
+        ("Makefile", "make all"): "allow",
+        ("Makefile", "make wipe"): "block",
+        ("bad.sh", "sh ./bad.sh"): "block",
+        ("good.py", "python ./good.py"): "allow",
+    }
+    assert ran.code == 4
+    assert chrono("scan", "--path", "tools/good.py").code == 0
+    assert chrono("scan", "--path", "tools").out.endswith("4 ways to run 3 files judged, 2 stopped.\n")
+
+
+def test_sarif_names_file_and_line_and_the_way_to_it(scripts: Path, chrono: Any) -> None:
+    ran = chrono("scan", "--path", "tools", "--sarif")
+    assert ran.code == 4
+    run = json.loads(ran.out)["runs"][0]
+    assert json.loads(ran.out)["version"] == "2.1.0"
+    assert {rule["id"] for rule in run["tool"]["driver"]["rules"]} == {one["ruleId"] for one in run["results"]}
+    places = [one["locations"][0]["physicalLocation"] for one in run["results"]]
+    assert {(p["artifactLocation"]["uri"], p["region"]["startLine"]) for p in places} == {("tools/bad.sh", 3)}
+    assert {one["level"] for one in run["results"]} == {"error"}
+    steps = [one["codeFlows"][0]["threadFlows"][0]["locations"] for one in run["results"]]
+    assert ["Makefile:wipe", "bad.sh:3"] in [[step["location"]["message"]["text"] for step in flow] for flow in steps]
+
+
+def test_sarif_of_a_command_points_into_its_text(project: Path, chrono: Any) -> None:
+    run = json.loads(chrono("scan", "--sarif", "ls && rm -rf ~").out)["runs"][0]
+    (place,) = [one["locations"][0]["physicalLocation"] for one in run["results"]]
+    assert run["artifacts"][place["artifactLocation"]["index"]]["contents"]["text"] == "ls && rm -rf ~"
+    region = place["region"]
+    assert (region["charOffset"], region["charLength"], region["snippet"]["text"]) == (6, 8, "rm -rf ~")
+
+
+def test_a_refusal_is_a_result_too(project: Path, chrono: Any) -> None:
+    run = json.loads(chrono("scan", "--sarif", "if then").out)["runs"][0]
+    assert [(one["ruleId"], one["level"]) for one in run["results"]] == [("scan.refused", "warning")]
+
+
+@pytest.mark.parametrize(
+    "words", [("--path", "src", "ls"), ("--path", "nowhere"), ("--sarif", "--json", "ls"), ("--sarif", "--batch", "x")]
+)
+def test_forms_that_do_not_go_together_are_refused(project: Path, chrono: Any, words: tuple[str, ...]) -> None:
+    assert chrono("scan", *words).code == 2
 
 
 def test_what_a_savepoint_undoes_is_allowed_in_a_project_only(
