@@ -139,18 +139,26 @@ class Objects:
         return None
 
     def blob(self, oid: bytes) -> tuple[int, Iterator[bytes]]:
-        """A blob's size, and its content in pieces. Large blobs are loose, so a megabyte at a time is held.
+        """A blob's size, and its content in pieces. Large blobs are loose, or whole in a pack that came from a remote,
+        so a megabyte at a time is held.
 
         The content is not checked against the id: the reader does that as it goes. Raises StoreError.
         """
+        known = tuple(self._packs.values())
         try:
-            packed = self._read_packed(oid, self._packs.values())
+            streamed = self._stream_packed(oid, known)
+            packed = self._read_packed(oid, known) if streamed is None else None
         except PackGone:
-            packed = None
+            streamed = packed = None
+        if streamed is not None:
+            return streamed
         if packed is None:
             try:
                 fd = os.open(self.path(oid), READ_FILE)
             except (FileNotFoundError, NotADirectoryError):
+                streamed = self._stream_packed(oid, self.indexes())
+                if streamed is not None:
+                    return streamed
                 data = self.read_as(oid, b"blob")
                 return len(data), iter((data,))
             return self._open_loose(fd, oid)
@@ -158,6 +166,15 @@ class Objects:
         if kind != b"blob":
             raise StoreError(f"object {oid.hex()} is a {kind.decode()}, not a blob")
         return len(data), iter((data,))
+
+    def _stream_packed(self, oid: bytes, indexes: Iterable[PackIndex]) -> tuple[int, Iterator[bytes]] | None:
+        for index in indexes:
+            offset = index.offset(oid)
+            if offset is not None:
+                found = index.stream(offset, STREAM_ABOVE_BYTES)
+                if found is not None:
+                    return found
+        return None
 
     def _open_loose(self, fd: int, oid: bytes) -> tuple[int, Iterator[bytes]]:
         try:

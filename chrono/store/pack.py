@@ -13,6 +13,7 @@ import struct
 import zlib
 from array import array
 from bisect import bisect_left
+from collections.abc import Iterator
 
 from chrono.errors import StoreError
 from chrono.store import delta
@@ -251,6 +252,23 @@ class PackIndex:
             number, _, _, base = self._head(base)
         raise StoreError("an object in a pack is damaged: its deltas have no end")
 
+    def stream(self, offset: int, above_bytes: int) -> tuple[int, Iterator[bytes]] | None:
+        """(size, content in pieces) of a blob larger than `above_bytes` that is no delta; None for all else.
+
+        Remotes pack what a savepoint keeps loose. Raises StoreError where it is damaged, PackGone.
+        """
+        number, size, position, base = self._head(offset)
+        if base is not None or size <= above_bytes or KIND_NAMES[number] != b"blob":
+            return None
+        path = self.path[:-4] + b".pack"
+        try:
+            fd = os.open(path, READ_FILE)
+        except FileNotFoundError:
+            raise PackGone(f"{os.fsdecode(path)} is gone") from None
+        except OSError as error:
+            raise StoreError(f"{os.fsdecode(path)} cannot be read: {error}") from None
+        return size, _pieces(fd, position, size)
+
     def _head(self, offset: int) -> tuple[int, int, int, int | None]:
         """(kind as a number, size, where the stream begins, offset of the base if it is a delta)."""
         pack = self._file()
@@ -349,6 +367,28 @@ def _inflate_some(source: mmap.mmap, start: int) -> bytes:
         return zlib.decompressobj().decompress(source[start : start + 64], 32)
     except zlib.error as error:
         raise StoreError(f"an object in a pack is damaged: {error}") from None
+
+
+def _pieces(fd: int, position: int, size: int) -> Iterator[bytes]:
+    """What the stream at `position` holds, a megabyte at a time; closes `fd`."""
+    inflater = zlib.decompressobj()
+    sent = 0
+    try:
+        while not inflater.eof and sent <= size:
+            chunk = inflater.unconsumed_tail or os.pread(fd, _READ_BYTES, position)
+            if not inflater.unconsumed_tail:
+                position += len(chunk)
+            if not chunk:
+                break
+            piece = inflater.decompress(chunk, _READ_BYTES)
+            sent += len(piece)
+            yield piece
+    except zlib.error as error:
+        raise StoreError(f"an object in a pack is damaged: {error}") from None
+    finally:
+        os.close(fd)
+    if sent != size or not inflater.eof:
+        raise StoreError("an object in a pack is damaged: its size differs")
 
 
 def _map(path: bytes) -> mmap.mmap:
