@@ -362,7 +362,9 @@ class Ground:
         if not parts or ".." in parts:
             return False
         known = parts if tail.startswith("/") else parts[1:]
-        return places.is_disposable("x" + parts[-1] if len(parts) == 1 else parts[-1]) or places.is_regenerable(known)
+        if len(parts) == 1 and not tail.startswith("/"):
+            return places.is_disposable("x" + parts[0]) or places.is_regenerable(["x" + parts[0]])
+        return places.is_disposable(parts[-1]) or places.is_regenerable(known)
 
 
 def place(path: str, world: World) -> Target:

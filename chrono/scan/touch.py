@@ -142,7 +142,9 @@ def _is_silent(command: Command) -> bool:
         return command.argv[1:] == ("",)
     if command.windows and (name in ("break", "rem") or (name == "type" and command.argv[1:] in (("nul",), ("NUL",)))):
         return True
-    return name == "echo" and command.argv[1:] in (("-n",), ("-n", ""), ("-ne", ""))
+    if name == "head":
+        return any(word in ("-c0", "-n0") for word in command.argv) or command.argv[1:3] in (("-c", "0"), ("-n", "0"))
+    return name == "echo" and command.argv[1:] in ((), ("",), ("-n",), ("-n", ""), ("-ne", ""))
 
 
 def _listed(command: Command, found_by: Command | None) -> Command:
@@ -299,7 +301,9 @@ def _mode(asked: Asked) -> Iterator[Claim]:
     by_reference = asked.parsed.has("--reference")
     tree = asked.listed or asked.parsed.has_any(("-R", "--recursive"))
     kind = "owner" if asked.name in ("chown", "chgrp") else "mode"
-    words = asked.parsed.words if by_reference else asked.parsed.words[1:]
+    flags = [flag[1:] for flag, _ in asked.parsed.flags]
+    takes_away = kind == "mode" and any(flag and not flag.strip("rwxXst") for flag in flags)
+    words = asked.parsed.words if by_reference or takes_away else asked.parsed.words[1:]
     return _all(words, f"{kind}-tree" if tree else kind)
 
 
@@ -334,7 +338,24 @@ def _scp(asked: Asked) -> Iterator[Claim]:
         yield "write", words[-1], False
 
 
-_DELETES_ALL = frozenset(("d", "1,$d", "/.*/d", "1,$ d", "/^/d", "0,$d"))
+def _deletes_all(script: Word) -> bool:
+    """Whether a script of sed, ed or vi deletes every line."""
+    text = script.strip(" :;") if isinstance(script, str) else ""
+    first, _, last = text.removesuffix("d").strip().partition(",")
+    if text in ("d", "%d", ",d", "%d _", "/.*/d", "/^/d", "g/^/d", "g/.*/d", "%delete"):
+        return True
+    return text.endswith("d") and first in ("0", "1") and (last == "$" or (last.isdecimal() and len(last) > 3))
+
+
+def _editor(asked: Asked) -> Iterator[Claim]:
+    """`vim -c '%d' -c wq FILE`, `ed FILE <<< $'1,$d\\nw'`."""
+    argv = asked.command.argv
+    scripts = [word for at, word in enumerate(argv[1:], 1) if argv[at - 1] in ("-c", "-sc", "-esc", "--cmd")]
+    scripts += [word[1:] for word in argv[1:] if isinstance(word, str) and word.startswith("+")]
+    if isinstance(asked.command.stdin, str) and asked.name in ("ed", "ex"):
+        scripts.append(asked.command.stdin)
+    lines = [line for script in scripts if isinstance(script, str) for line in script.replace("|", "\n").split("\n")]
+    return _all(asked.parsed.words, "empty" if any(map(_deletes_all, lines)) else "read")
 
 
 def _sed(asked: Asked) -> Iterator[Claim]:
@@ -343,7 +364,7 @@ def _sed(asked: Asked) -> Iterator[Claim]:
     in_place = any(flag.startswith(("-i", "--in-place")) for flag, _ in parsed.flags)
     files = parsed.words if script_given else parsed.words[1:]
     scripts = parsed.values("-e", "--expression") if script_given else parsed.words[:1]
-    how = "read" if not in_place else "empty" if any(script in _DELETES_ALL for script in scripts) else "edit"
+    how = "read" if not in_place else "empty" if any(map(_deletes_all, scripts)) else "edit"
     return _all(tuple(file for file in files if file != ""), how)
 
 
@@ -502,6 +523,7 @@ _READERS: dict[str, Reader] = {
     "del-cli": _delete_tree,
     **dict.fromkeys(("trash", "trash-put", "rmtrash", "gvfs-trash"), _delete_tree),
     "gio": _gio,
+    **dict.fromkeys(("ed", "ex", "vim", "vi", "nvim"), _editor),
     "cmake": _cmake,
     "shred": _shred,
     "wipe": _delete_tree,
@@ -555,7 +577,7 @@ _READERS: dict[str, Reader] = {
     "git": _git,
     **dict.fromkeys(
         "cat tac less more most bat head tail strings base64 base32 xxd od hexdump nl cut tr rev paste fold wc "
-        "source . vim vi nano emacs code view diff cmp comm openssl gpg uuencode zcat bzip2 xz zstd column pr pg "
+        "source . nano emacs code view diff cmp comm openssl gpg uuencode zcat bzip2 xz zstd column pr pg "
         "ssh-keygen print-file".split(),
         _read,
     ),

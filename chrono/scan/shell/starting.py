@@ -26,10 +26,12 @@ _RUNNERS = frozenset(
      "xargs", *SHELLS),
 )  # fmt: skip
 
-# Programs that send their words, or what a socket gets from them, to other machines.
+# Programs that send their words, or what a socket gets from them, to other machines; and those that end or delete
+# what their words name, which is known by who found it.
 _SENDERS = frozenset(
     ("curl", "wget", "http", "https", "xh", "nc", "ncat", "netcat", "telnet", "socat", "openssl", "dig", "nslookup",
-     "host", "drill", "ping", "whois", "mail", "sendmail", "mailx", "mutt", "gh", "glab", "kill"),
+     "host", "drill", "ping", "whois", "mail", "sendmail", "mailx", "mutt", "gh", "glab", "kill", "rm", "unlink",
+     "shred", "truncate"),
 )  # fmt: skip
 
 

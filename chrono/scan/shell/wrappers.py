@@ -563,9 +563,20 @@ def _fd(argv: Argv, state: State) -> list[Inner]:
         if word in ("-x", "--exec", "-X", "--exec-batch") and at + 1 < len(argv):
             rest = argv[at + 1 :]
             command = rest[: rest.index(";")] if ";" in rest else rest
-            filled = tuple(re.sub(r"\{[./]*\}", "./\0", item) for item in command)
-            return _as_list(filled if filled != command else (*command, "./\0"), f"fd {word}", [])
+            found = _fd_finds(argv[1:at])
+            filled = tuple(re.sub(r"\{[./]*\}", found.replace("\\", "\\\\"), item) for item in command)
+            return _as_list(filled if filled != command else (*command, found), f"fd {word}", [])
     return []
+
+
+def _fd_finds(words: Argv) -> str:
+    """What `fd` finds, in one word: with the ending asked for, or the name where the pattern is a plain one."""
+    rest, values = operands(("fd", *words), Options("etEdSoc", _long("--extension --type --exclude --max-depth "
+                            "--size --owner --color --min-depth --changed-within --changed-before")))  # fmt: skip
+    ending = values.get("e") or values.get("--extension")
+    if ending:
+        return f"./\0.{ending.lstrip('.')}"
+    return f"./\0/{rest[0]}" if rest and re.fullmatch(r"[\w-]+", rest[0]) else "./\0"
 
 
 def _start(argv: Argv, state: State) -> list[Inner]:
