@@ -278,7 +278,7 @@ _CODE_OPTIONS = ("-e", "-E", "--eval", "-eval", "--execute", "-c", "--command")
 
 def _foreign(argv: Argv, state: State) -> list[Inner]:
     """Code of a language that has no reader of its own: constant calls that run or delete something."""
-    from chrono.scan.code.foreign import commands_in
+    from chrono.scan.foreign import commands_in
 
     texts = [text for _, text in _values(argv, _CODE_OPTIONS)]
     if state.stdin is not None and not texts and not operands(argv, Options())[0]:

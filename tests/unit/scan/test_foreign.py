@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chrono.scan.code.foreign import commands_in, is_reverse_shell
+from chrono.scan.foreign import commands_in, is_reverse_shell
 from chrono.scan.rule import Ruleset
 from tests.unit.scan.conftest import verdict
 
