@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _WORDS = {"good": "green", "bad": "red", "skip": "yellow"}
 _TAIL_ROWS = 10
+_PATCH_ROWS = 60
 
 
 def run_run(
@@ -181,12 +182,15 @@ def _tell(screen: Screen, ws: Workspace, broken: Broken, last: Outcome | None) -
     screen.line(f"{count(len(broken.changes), 'path')} changed:")
     print_paths(screen, [change_row(change) for change in broken.changes])
     screen.line("")
-    screen.patch(broken.patch)
+    good, bad = shapes.short(broken.good.commit), shapes.short(broken.bad.commit)
+    rows = broken.patch.splitlines()
+    screen.patch("\n".join(rows[:_PATCH_ROWS]))
+    if len(rows) > _PATCH_ROWS:
+        screen.note(f"… and {len(rows) - _PATCH_ROWS:,} lines more: chrono diff {good} {bad}")
     if last is not None and last.tail.strip():
         screen.note("what the command printed at the first bad savepoint, its end:")
         for row in last.tail.rstrip().splitlines()[-_TAIL_ROWS:]:
             screen.note(f"  {row}")
-    good = shapes.short(broken.good.commit)
     screen.note(f"look at it: chrono worktree add DIR {good}; go back to it: chrono rollback {good}")
 
 
