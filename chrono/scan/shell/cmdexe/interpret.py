@@ -28,7 +28,7 @@ from chrono.scan.shell.values import join_text, to_word
 from chrono.scan.wintouch import below
 
 MAX_UNROLLED = 24
-_NAME = re.compile(r'\s*("[^"]*"?|[^\s",;=/]+(?:/[^\s",;=/]+)*/?|/[^\s",;=]*|[^\s",;=]+)')
+_NAME = re.compile(r'\s*((?:"[^"]*"?|[^\s",;=/])+(?:/[^\s",;=/]+)*/?|/[^\s",;=]*)')
 _SCRIPTS = (".bat", ".cmd")
 
 
@@ -137,7 +137,7 @@ def run_command(m: Machine, text: str, redirects: tuple[Redirected, ...] = (), v
     if found is None:
         return
     written = found.group(1)
-    name, rest = written.strip('"'), text[found.end() :]
+    name, rest = written.replace('"', ""), text[found.end() :]
     lower = name.lower()
     if not written.startswith('"'):
         glued = re.match(r"([a-z]+)([/.\\:(\[+]|\\\\).*", lower)

@@ -471,7 +471,9 @@ def _new_object(m: Machine, bound: Bound, piped: tuple[Value, ...] | None, argv:
         return [Thing("com", text_of(com).lower())]
     name = text_of(bound.values.get("TypeName")).lower().removeprefix("system.")
     args = elements_of(bound.values.get("ArgumentList"))
-    return [m.ports.method(m, Thing("type", name), "new", (*args, *bound.rest))]
+    made = m.ports.method(m, Thing("type", name), "new", (*args, *bound.rest))
+    given = bound.values.get("Property")
+    return [{**made, **given} if isinstance(made, dict) and isinstance(given, dict) else made]
 
 
 def _get_process(m: Machine, bound: Bound, piped: tuple[Value, ...] | None, argv: Argv) -> list[Value]:

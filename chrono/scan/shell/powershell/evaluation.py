@@ -282,7 +282,7 @@ def _ternary(m: Machine, node: Ternary) -> Value:
 def assign(m: Machine, target: object, value: Value) -> None:
     """Sets a variable, an entry of a table, or each of a list of targets."""
     if isinstance(target, Cast):
-        if target.name in ("char", "string", "int", "byte[]", "char[]"):
+        if target.name not in ("switch", "ordered"):
             value = m.ports.method(m, Thing("type", target.name), "(cast)", (value,))
         assign(m, target.inner, value)
     elif isinstance(target, Variable):
