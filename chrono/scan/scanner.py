@@ -124,9 +124,9 @@ class Walk:
         for command in evaluation.commands:
             self.steps.append(Step(command, followed))
             if not command.builtin:
-                self._follow(command, depth, followed)
+                self._follow(command, depth, followed, evaluation)
 
-    def _follow(self, command: Command, depth: int, followed: bool) -> None:
+    def _follow(self, command: Command, depth: int, followed: bool, around: Evaluation) -> None:
         from chrono.scan.follow.started import started
 
         for answer in started(command, self.world, depth=depth, files=tuple(self.files), copies=tuple(self.copies)):
@@ -148,7 +148,9 @@ class Walk:
             inside = self._counts_as_followed(answer, followed)
             # A chain of wrappers ends where scripts would, if it is far too long to be meant.
             deeper = 0 if answer.wrapper and len(answer.via) < _MAX_WRAPPERS else 1
-            self._take(_evaluate_started(answer, self.world, command), depth=depth + deeper, followed=inside)
+            evaluation = _evaluate_started(answer, self.world, command)
+            if not (answer.via[-1].endswith(" stdin") and _is_part(evaluation, around)):
+                self._take(evaluation, depth=depth + deeper, followed=inside)
             if "\r" in answer.text and answer.language in _KEEP_RETURNS:
                 again = answer._replace(text=answer.text.replace("\r\n", "\n"))
                 self._take(_evaluate_started(again, self.world, command), depth=depth + deeper, followed=inside)
@@ -167,6 +169,12 @@ class Walk:
                 continue
             evaluation = _evaluate(text, self.world, "bash", via=(path,))
             self._take(evaluation._replace(refusals=()), depth=1, followed=True)
+
+
+def _is_part(inner: Evaluation, around: Evaluation) -> bool:
+    """Whether a shell's evaluator has run this text already, as it does with what is piped into a shell."""
+    known = {command.argv for command in around.commands}
+    return not inner.refusals and all(command.argv in known for command in inner.commands)
 
 
 def _names_its_file(started: Started) -> bool:
