@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from chrono.canonical import Json, NotCanonical, canonical_bytes, parse
-from chrono.errors import RemoteError, UsageError
+from chrono.errors import AuditUnverifiable, RemoteError, UsageError
 from chrono.files import atomic_write
 from chrono.policy.cover import within
 from chrono.store.gitprogram import Address, address
@@ -20,6 +20,7 @@ from chrono.workspace.ring import CLI_WAIT_S
 
 if TYPE_CHECKING:
     from chrono.audit.record import Actor
+    from chrono.layout import HomeLayout, ProjectLayout
     from chrono.workspace.project import Workspace
 
 DEFAULT = "origin"
@@ -84,6 +85,18 @@ def remove(ws: Workspace, name: str, by: Actor, *, timeout_s: float = CLI_WAIT_S
     with ws.store.lock(timeout_s):
         exchange.drop_refs(exchange.refs(f"{TRACKING}{found.name}/"))
     return found
+
+
+def forget_all(layout: ProjectLayout, home: HomeLayout) -> None:
+    """Deletes the list of a project that is about to go: addresses may hold passwords."""
+    from chrono.audit.place import log_id, project_place
+
+    try:
+        log = log_id(project_place(layout))
+        if log is not None:
+            os.unlink(home.remotes(log))
+    except (FileNotFoundError, AuditUnverifiable):
+        pass
 
 
 def keep(ws: Workspace, remote: Remote) -> None:

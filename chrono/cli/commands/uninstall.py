@@ -34,6 +34,8 @@ def run(
     from chrono.guard.resident import stop
     from chrono.layout import find_project
     from chrono.workspace.actors import actor
+    from chrono.workspace.config import home_layout
+    from chrono.workspace.remotes import forget_all
 
     screen = screen_of(ctx)
     if screen.agent:
@@ -48,6 +50,7 @@ def run(
     done = uninstall_everywhere(screen.environ, actor(screen.environ))
     stopped = stop(screen.environ)
     if layout is not None:
+        forget_all(layout, home_layout(screen.environ))
         shutil.rmtree(layout.dir)
     if json:
         screen.value(

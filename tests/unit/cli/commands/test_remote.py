@@ -31,6 +31,15 @@ def test_a_password_is_not_shown(project: Path, chrono: Any) -> None:
     assert "me:[redacted]@example.org" in ran.out
 
 
+def test_a_purge_deletes_the_addresses_too(project: Path, chrono: Any, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    chrono("init", "--adopt", CHRONO_HOME=str(home))
+    chrono("remote", "add", "origin", "https://me:hunter2@example.org/a.git", CHRONO_HOME=str(home))
+    assert list((home / "remotes").iterdir())
+    assert chrono("uninstall", "--purge", "--yes", CHRONO_HOME=str(home)).code == 0
+    assert not list((home / "remotes").iterdir()) and not (project / ".chrono").exists()
+
+
 def test_push_fetch_and_clone_go_round(
     there: Path, chrono: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
