@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -213,3 +214,45 @@ def test_shared_lines_are_those_that_both_have() -> None:
             assert left[run.old : run.old + run.lines] == right[run.new : run.new + run.lines]
             at = run.new + run.lines
         assert at <= len(right)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_it_agrees_with_git_on_a_line_of_edits(ws: Workspace, tmp_path: Path, seed: int) -> None:
+    chance, count = random.Random(seed), 0
+    lines = [f"line {number}" for number in range(12)]
+    repo = tmp_path / "repo"
+    repo.mkdir()
+    one = Session(ws, "s1")
+    environ = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
+
+    def git(*words: str) -> str:
+        done = subprocess.run(
+            ["git", "-c", "user.name=x", "-c", "user.email=x@x", *words],
+            cwd=repo,
+            env=environ,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return done.stdout
+
+    git("init", "-q")
+    calls = {}
+    for _ in range(10):
+        for _ in range(chance.randrange(1, 4)):
+            count += 1
+            at = chance.randrange(len(lines))
+            if chance.random() < 0.3 and len(lines) > 4:
+                del lines[at]
+            elif chance.random() < 0.5:
+                lines[at] = f"changed {count}"
+            else:
+                lines.insert(at, f"new {count}")
+        text = "".join(line + "\n" for line in lines)
+        call = one.write("f", text)
+        (repo / "f").write_text(text)
+        git("add", "f")
+        git("commit", "-q", "--allow-empty", "-m", call)
+        calls[git("rev-parse", "HEAD").strip()] = call
+    told = [row.split()[0] for row in git("blame", "-l", "--root", "-s", "f").splitlines()]
+    assert who(ws, "f") == [calls[commit] for commit in told]
