@@ -70,7 +70,9 @@ def without_outer_quotes(text: str) -> str:
         return text[1:]
     inner = text[1:close]
     if text.count('"') == 2 and not any(sign in inner for sign in "&<>()@^|"):
-        lower = inner.lower()
-        if lower.endswith((".exe", ".bat", ".cmd", ".com")) or " " not in inner:
+        is_path = inner[1:2] == ":" or inner[:1] in ".\\"
+        if (
+            is_path and " /" not in inner and inner.lower().endswith((".exe", ".bat", ".cmd", ".com"))
+        ) or " " not in inner:
             return text
     return inner + text[close + 1 :]

@@ -108,6 +108,7 @@ def test_another_shell_gets_its_text_whole() -> None:
         ('"C:\\a b\\x.exe" /s', '"C:\\a b\\x.exe" /s'),
         ("rd /s /q C:\\x", "rd /s /q C:\\x"),
         ('"rd', "rd"),
+        ('"taskkill /f /im lsass.exe"', "taskkill /f /im lsass.exe"),
     ],
 )
 def test_the_outer_quotes_of_cmd_c_go(text: str, rest: str) -> None:
