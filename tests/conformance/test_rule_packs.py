@@ -4,14 +4,26 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 
 import pytest
 
 from chrono.rulepack.check import check
 from chrono.rulepack.discover import BUILT_IN, PackSource, compile_packs, discover
+from chrono.rulepack.weaken import weaken
 from chrono.scan.rule import Ruleset
 
 SOURCES = discover()
+
+NOT_NEEDED = {
+    "windows": 0.6,
+    "registry": 0.55,
+    "powershell": 0.5,
+    "defender": 0.5,
+    "system": 0.5,
+    "self-protection": 0.3,
+}
+"""The share of a pack's conditions and alternatives that may be lost unnoticed, where it is more than a tenth."""
 
 
 @pytest.fixture(scope="module")
@@ -35,3 +47,24 @@ def test_there_are_hundreds_of_rules_and_each_has_references(together: Ruleset) 
     assert len(together.rules) >= 350
     assert len(together.packs) >= 30
     assert all(rule.references and rule.why and rule.safer for rule in together.rules)
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.name)
+def test_a_rule_that_loses_a_part_fails_a_case(source: PackSource) -> None:
+    weakened = weaken(os.path.dirname(source.path), pack=source.name)
+    told = "\n".join(f"{one.rule} without {one.lost}: {one.what}" for one in weakened.survivors)
+    assert weakened.judged > 0
+    assert len(weakened.survivors) <= weakened.judged * NOT_NEEDED.get(source.name, 0.12), told
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.name)
+def test_a_rule_that_is_lost_fails_a_case(source: PackSource, tmp_path: Path) -> None:
+    text = source.data.decode()
+    head, *rules = text.split("\n  - id: ")
+    for at in range(0, len(rules), 12) if len(rules) > 1 else ():
+        gone = rules[at].split("\n", 1)[0].strip()
+        folder = tmp_path / f"{at}" / source.name
+        folder.mkdir(parents=True)
+        (folder / "pack.yaml").write_text("\n  - id: ".join((head, *rules[:at], *rules[at + 1 :])))
+        (folder / "cases.yaml").symlink_to(source.cases_path)
+        assert gone in {problem.rule for problem in check(str(folder), pack=source.name).problems}
