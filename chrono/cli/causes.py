@@ -34,7 +34,8 @@ def cause_rows(value: Cause) -> list[tuple[Part, ...]]:
     if call is None:
         rows.append((Styled("who", "dim"), Styled(_words(value), "bold")))
         return rows
-    rows.append((Styled("agent", "dim"), Styled(call.agent or "-", "bold")))
+    if call.agent:
+        rows.append((Styled("agent", "dim"), Styled(call.agent, "bold")))
     if call.user:
         rows.append((Styled("user", "dim"), call.user))
     if call.session:

@@ -600,7 +600,9 @@ def _chrono(argv: Argv, state: State) -> list[Inner]:
     if rest[:1] != ("run",):
         return []
     at = rest.index("--") if "--" in rest else len(rest)
-    command, _ = operands(rest, _CHRONO_RUN)
+    command, values = operands(rest, _CHRONO_RUN)
+    if "--shell" in values:
+        return [Inner(text=values["--shell"], label=label)]
     if "--shell" in rest[:at] and command and len(rest) - len(command) <= at + 1:
         return [Inner(text=" ".join("\0" if word == MANY_FIELDS else word for word in command), label=label)]
     return _as_list(command, label, [])

@@ -48,6 +48,7 @@ INNER: list[tuple[str, tuple[Word, ...], tuple[str, ...]]] = [
     ("chrono run rm x", RM, ("chrono run",)),
     ("chrono run -- rm x", RM, ("chrono run",)),
     ("chrono run --shell 'rm x'", RM, ("chrono run",)),
+    ("chrono run --json --shell='rm x'", RM, ("chrono run",)),
     ("chrono run -- bash -c 'rm x' --shell", RM, ("chrono run", "bash -c")),
     ("chrono bisect run -- rm x", RM, ("chrono bisect run",)),
     ("chrono --debug bisect run --from ab12 --link node_modules rm x", RM, ("chrono bisect run",)),
