@@ -139,6 +139,10 @@ class HomeLayout(NamedTuple):
     def witness_lock(self, log_id: str) -> str:
         return os.path.join(self.witness, f"{log_id}.lock")
 
+    def external(self, log_id: str) -> str:
+        """Checkpoints of one log that others, elsewhere, have seen and kept."""
+        return os.path.join(self.witness, f"{log_id}.external")
+
     @property
     def trust(self) -> str:
         return os.path.join(self.root, "trust")

@@ -12,6 +12,10 @@ FAIL_LIMIT = 100
 """Findings after which the lines are no longer read for more; nobody reads so many, and a hostile log has millions."""
 
 
+LOCAL_LEVELS = ("W0", "W1", "W3")
+"""Levels that this machine holds itself; the others are elsewhere."""
+
+
 class AuditFinding(NamedTuple):
     """One thing that is wrong: a stable `code`, the record number where there is one, and a sentence."""
 
@@ -90,9 +94,15 @@ class Notebook:
 
 
 def integrity_of(
-    notes: Notebook, levels: list[Level], unverifiable: str | None, resets: int, *, trusted_elsewhere: bool
+    notes: Notebook,
+    levels: list[Level],
+    unverifiable: str | None,
+    resets: int,
+    external: tuple[int, int],
+    *,
+    trusted_elsewhere: bool,
 ) -> tuple[int, str]:
-    """The exit code and the sentence on integrity."""
+    """The exit code and the sentence on integrity. `external`: how many of how many records others have seen."""
     if notes.findings:
         first = notes.findings[0]
         where = f"record {first.record}: " if first.record is not None else ""
@@ -100,7 +110,10 @@ def integrity_of(
     if unverifiable is not None:
         return 21, f"CANNOT VERIFY {unverifiable}"
     passed = [level.name for level in levels if level.state == "checked"]
-    text = f"OK local ({','.join(passed)}); remote: not checked; last external checkpoint none"
+    local = ",".join(name for name in passed if name in LOCAL_LEVELS)
+    remote = ",".join(name for name in passed if name not in LOCAL_LEVELS) or "not checked"
+    seen = f"{external[0]:,} of {external[1]:,}" if external[0] else "none"
+    text = f"OK local ({local}); remote: {remote}; last external checkpoint {seen}"
     if resets:
         text += f"; {resets} reset" + ("s" if resets > 1 else "")
     if trusted_elsewhere:

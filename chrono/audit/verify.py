@@ -14,6 +14,7 @@ from chrono.audit import checkpoint, head
 from chrono.audit.append import boot_id
 from chrono.audit.chain import Chain, Trust
 from chrono.audit.compare import compare
+from chrono.audit.external import External, read_external
 from chrono.audit.part import FAST, FULL, STRICT
 from chrono.audit.pin import pin_of_path, read_pin
 from chrono.audit.place import LogPlace, lines, log_id, open_plain, whereabouts
@@ -47,18 +48,20 @@ def verify(
     full: bool = False,
     strict: bool = False,
     workers: int = 1,
+    external: tuple[External, ...] = (),
 ) -> Report:
     """Judges the log at `place`. Never raises for anything a file can hold, and takes no lock.
 
     `trusted`: keys that an auditor trusts instead of this home's pin. `strict`: every line must have its one form, and
     warnings and resets fail, too. `full`: every signature, too, not only chain, tree, last signature, witness and
-    anchors. `workers`: so many processes may help.
+    anchors. `workers`: so many processes may help. `external`: what others, elsewhere, say to have seen, besides what
+    they answered before.
     """
     depth = FULL if full else STRICT if strict else FAST
-    run = _run(_Verification(place, home, trusted, require_key, workers), commits, depth)
+    run = _run(_Verification(place, home, trusted, require_key, workers, external), commits, depth)
     if run.notes.findings and not full:
         # something is wrong: read every line closely, to name what it is and where
-        closely = _run(_Verification(place, home, trusted, require_key, workers), commits, FULL)
+        closely = _run(_Verification(place, home, trusted, require_key, workers, external), commits, FULL)
         run = closely if closely.notes.findings else run
     return run.report(strict)
 
@@ -80,13 +83,20 @@ class _Verification:
     """One verification: what was found so far."""
 
     def __init__(
-        self, place: LogPlace, home: HomeLayout, trusted: tuple[PublicKey, ...], require_key: bool, workers: int
+        self,
+        place: LogPlace,
+        home: HomeLayout,
+        trusted: tuple[PublicKey, ...],
+        require_key: bool,
+        workers: int,
+        external: tuple[External, ...],
     ) -> None:
         self.place = place
         self.home = home
         self.trusted = trusted
         self.require_key = require_key
         self.workers = workers
+        self.external = external
         self.notes = Notebook()
         self.levels: list[Level] = []
         self.unanchored: list[str] = []
@@ -114,6 +124,8 @@ class _Verification:
             sizes = [trailer.size for trailer in trailers if trailer.log == trust.log]
             sizes += [state.mark.size] if state.mark is not None else []
             sizes += [signed_head.size] if signed_head is not None else []
+            self.external += read_external(self.home, trust.log)
+            sizes += [entry.size for entry in self.external]
             chain.read(fd, depth=depth, sizes=sizes, workers=self.workers)
         finally:
             os.close(fd)
@@ -123,6 +135,7 @@ class _Verification:
             self._against_commits(chain, trust, commits, trailers)
         else:
             self.levels.append(Level("W3", "not checked", "no savepoints here"))
+        self._against_external(chain)
 
     def _missing(self) -> None:
         pin = pin_of_path(self.home, self.place.folder)
@@ -284,6 +297,28 @@ class _Verification:
         elif not on_a_ref:
             self.notes.fail("anchor-missing", n, f"{name} hangs on no ref")
 
+    # -- what others saw
+
+    def _against_external(self, chain: Chain) -> None:
+        state: dict[str, str] = {}
+        seen: dict[str, int] = {}
+        for entry in self.external:
+            before = len(self.notes.findings)
+            if entry.size > chain.count:
+                self.notes.fail(
+                    "truncated", chain.count, f"truncated: {entry.holder} saw {entry.size} records on {entry.at[:10]}"
+                )
+            elif chain.roots.get(entry.size) != entry.root:
+                text = f"{entry.holder} saw other records: the first {entry.size} have another root there"
+                self.notes.fail("external", None, text)
+            failed = len(self.notes.findings) > before
+            state[entry.level] = "failed" if failed else state.get(entry.level, "checked")
+            seen[entry.level] = max(seen.get(entry.level, 0), entry.size)
+        for level in sorted(state):
+            holders = len({entry.holder for entry in self.external if entry.level == level})
+            text = f"{seen[level]} of {chain.count} records, by {holders} holder{'s' if holders > 1 else ''}"
+            self.levels.append(Level(level, state[level], text))
+
     # -- the verdict
 
     def report(self, strict: bool) -> Report:
@@ -294,8 +329,10 @@ class _Verification:
                 self.notes.fail("strict", None, warning)
             if resets:
                 self.notes.fail("strict", None, f"the witness was reset {resets} times")
+        count = chain.count if chain is not None else 0
+        seen = max((entry.size for entry in self.external), default=0)
         code, integrity = integrity_of(
-            self.notes, self.levels, self.unverifiable, resets, trusted_elsewhere=bool(self.trusted)
+            self.notes, self.levels, self.unverifiable, resets, (seen, count), trusted_elsewhere=bool(self.trusted)
         )
         sessions = len(chain.open_sessions) if chain is not None else 0
         return Report(

@@ -11,10 +11,12 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from chrono.errors import ChronoError, NoSuchSavepoint
+from chrono.errors import AuditTampered, ChronoError, NoSuchSavepoint
 from chrono.ids import CommitId
 
 if TYPE_CHECKING:
+    from chrono.audit.external import External
+    from chrono.audit.push import Kept
     from chrono.audit.verify import Report, Trailer
     from chrono.store.repository import Store
     from chrono.workspace.project import Workspace
@@ -54,7 +56,7 @@ def parse_trailer(text: str) -> tuple[str, int, str]:
     return parts[1], int(parts[2]), parts[3]
 
 
-def verify(ws: Workspace, *, full: bool = False, strict: bool = False) -> Report:
+def verify(ws: Workspace, *, full: bool = False, strict: bool = False, external: tuple[External, ...] = ()) -> Report:
     """The verdict on the project's log and on its tie to the savepoints, both ways. Never raises for what files hold.
 
     `strict`: every line in its one form, and warnings and resets fail, too. `full`: every signature, too. All cores
@@ -80,6 +82,7 @@ def verify(ws: Workspace, *, full: bool = False, strict: bool = False) -> Report
         full=full,
         strict=strict,
         workers=os.cpu_count() or 1,
+        external=external,
     )
     if not unreadable:
         return report
@@ -111,3 +114,53 @@ def with_copy(ws: Workspace, report: Report, path: str) -> Report:
         return report._replace(integrity=f"{report.integrity}; {compared} records of the copy are the log's own")
     integrity = report.integrity if report.findings else f"FAIL {found[0].text}"
     return report._replace(findings=(*report.findings, *found), exit_code=20, integrity=integrity)
+
+
+def push_log(ws: Workspace, url: str, auth: str | None) -> tuple[Kept, int]:
+    """Sends the store at `url` what it lacks of this project's log, and keeps in mind what it then has; (what it has,
+    records sent). Raises ChronoError."""
+    from chrono.audit.place import project_place
+    from chrono.audit.push import push, store_at
+
+    store = store_at(url, auth)
+    kept, sent = push(project_place(ws.layout), store, ws.log.log_id)
+    _remember(ws, url, kept)
+    return kept, sent
+
+
+def ask_store(ws: Workspace, url: str | None, auth: str | None) -> External:
+    """What the store at `url` (None: the one that was pushed to last) has seen of this project's log, under the log's
+    own signature. Raises ChronoError where it does not answer or never had a checkpoint, AuditTampered where what it
+    has is not signed by this log's key."""
+    from chrono.audit.external import read_external
+    from chrono.audit.push import kept_at, store_at
+
+    known = [entry for entry in read_external(ws.home, ws.log.log_id) if entry.level == "remote"]
+    if url is None:
+        if not known:
+            raise ChronoError("no store is known for this log", "give its address: chrono audit --push URL")
+        url = max(known, key=lambda entry: entry.at).holder
+    kept = kept_at(store_at(url, auth), ws.log.log_id)
+    if not kept.note:
+        raise ChronoError(f"{url} has no checkpoint of this log", "chrono audit --push URL sends one")
+    return _remember(ws, url, kept)
+
+
+def _remember(ws: Workspace, url: str, kept: Kept) -> External:
+    from chrono.audit.checkpoint import NotACheckpoint
+    from chrono.audit.external import External, add_external
+    from chrono.audit.pin import read_pin
+    from chrono.audit.push import signed_by
+    from chrono.clock import rfc3339
+
+    log = ws.log.log_id
+    pin = read_pin(ws.home, log)
+    keys = tuple(key for key in (pin.key, pin.rotated) if key is not None) if pin is not None else ()
+    try:
+        seen = signed_by(kept.note, log, keys or ws.keys.trusted)
+    except NotACheckpoint as error:
+        raise AuditTampered(f"what {url} keeps is not this log's: {error}", "look at who else pushes there") from None
+    at = rfc3339(ws.clock.now_ns())
+    entry = External("remote", url.rstrip("/"), seen.size, seen.root.hex(), at, kept.note)
+    add_external(ws.home, log, [entry])
+    return entry

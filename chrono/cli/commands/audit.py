@@ -16,7 +16,7 @@ from chrono.cli.options import Json, screen_of
 from chrono.cli.place import workspace, write_out
 from chrono.cli.render import Screen
 from chrono.cli.text import Styled, count
-from chrono.errors import ChronoError, UsageError
+from chrono.errors import ChronoError, Denied, UsageError
 
 if TYPE_CHECKING:
     from chrono.audit.query import Query
@@ -79,6 +79,12 @@ def run_show(
         str | None,
         typer.Option("--against", metavar="FILE", help="With --verify: hold an exported copy against the log."),
     ] = None,
+    push: Annotated[
+        str | None, typer.Option("--push", metavar="URL", help="Send a store elsewhere what it lacks; https.")
+    ] = None,
+    verify_remote: Annotated[
+        bool, typer.Option("--verify-remote", help="Prove that the store's copy is the beginning of this log.")
+    ] = False,
     limit: Annotated[
         int | None, typer.Option("--limit", "-n", metavar="N", help=f"At most so many records; 0 for all. [{PAGE}]")
     ] = None,
@@ -93,8 +99,8 @@ def run_show(
     acts = (verify, keys, reset_witness, rotate_key, revoke_key is not None)
     if sum(acts) > 1:
         raise UsageError("--verify, --keys, --reset-witness, --rotate-key and --revoke-key exclude each other")
-    if (full or strict) and not verify:
-        raise UsageError("--full and --strict belong to --verify")
+    if (full or strict) and not (verify or verify_remote):
+        raise UsageError("--full and --strict belong to --verify and --verify-remote")
     if reason is not None and not any(acts[2:]):
         raise UsageError("--reason belongs to --reset-witness, --rotate-key or --revoke-key")
     if (new_key is not None and not rotate_key) or (trusted_until is not None and revoke_key is None):
@@ -103,7 +109,11 @@ def run_show(
         raise UsageError("--against belongs to --verify")
     if csv != (out is not None):
         raise UsageError("--csv and --out FILE come together", "other forms: chrono audit export")
+    if (push is not None or verify_remote) and any(acts):
+        raise UsageError("--push and --verify-remote stand alone or together")
     ws = workspace(screen)
+    if push is not None or verify_remote:
+        return _elsewhere(screen, ws, push, verify_remote=verify_remote, full=full, strict=strict, json=json)
     if verify:
         return _verify(screen, ws, against, full=full, strict=strict, json=json)
     if any(acts[1:]):
@@ -205,6 +215,40 @@ def _verify(screen: Screen, ws: Workspace, against: str | None, *, full: bool, s
     if json:
         screen.value(_report_json(report))
         return report.exit_code
+    _print_report(screen, report)
+    return report.exit_code
+
+
+def _elsewhere(
+    screen: Screen, ws: Workspace, url: str | None, *, verify_remote: bool, full: bool, strict: bool, json: bool
+) -> int:
+    from chrono.workspace.verify import ask_store, push_log, verify
+
+    auth = screen.environ.get("CHRONO_AUDIT_PUSH_AUTH") or None
+    pushed: dict[str, shapes.Json] | None = None
+    if url is not None:
+        if screen.agent:
+            raise Denied(f"an agent cannot send the log elsewhere ({screen.agent} is set)", "a person runs this")
+        ws.require_own()
+        with screen.working("sending"):
+            kept, sent = push_log(ws, url, auth)
+        pushed = {"url": url, "sent": sent, "size": kept.size}
+        if not verify_remote:
+            if json:
+                screen.value({"pushed": pushed})
+            else:
+                screen.text(f"{count(sent, 'record')} sent; {url} has {kept.size:,}")
+            return 0
+    with screen.working("asking the store"):
+        seen = ask_store(ws, url, auth)
+        report = verify(ws, full=full, strict=strict, external=(seen,))
+    if json:
+        screen.value({**_report_json(report), "pushed": pushed, "store": seen.holder, "store_size": seen.size})
+        return report.exit_code
+    if pushed is not None:
+        screen.text(f"{count(sent, 'record')} sent; {url} has {kept.size:,}")
+    if not report.findings:
+        screen.text(f"the first {count(seen.size, 'record')} here are those that {seen.holder} keeps")
     _print_report(screen, report)
     return report.exit_code
 

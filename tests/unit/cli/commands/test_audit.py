@@ -124,3 +124,27 @@ def test_an_exported_copy_is_held_against_the_log(project: Path, chrono: Any, tm
     out.write_text("hello\n")
     assert chrono("audit", "--verify", "--against", str(out)).code == 1
     assert chrono("audit", "export", "xml").code == 2
+
+
+def test_a_copy_elsewhere_is_pushed_and_proved_in_one_call(project: Path, chrono: Any) -> None:
+    from tests.unit.audit.endpoint import AppendOnlyStore
+
+    store = AppendOnlyStore()
+    try:
+        assert chrono("audit", "--verify-remote").code == 1
+        assert chrono("audit", "--push", store.url, CLAUDECODE="1").code == 4
+        assert chrono("audit", "--push", store.url, "--json").json == {
+            "pushed": {"url": store.url, "sent": 2, "size": 2}
+        }  # fmt: skip
+        (project / "a.txt").write_text("two\n")
+        chrono("snapshot", "-m", "second")
+        assert "of 3" in chrono("audit", "--verify").out
+        ran = chrono("audit", "--push", store.url, "--verify-remote")
+        assert ran.code == 0 and "1 record sent" in ran.out and "3 of 3" in ran.out
+        assert chrono("audit", "--verify-remote", "--json").json["store_size"] == 3
+        log = project / ".chrono/audit.jsonl"
+        log.write_bytes(b"".join(log.read_bytes().splitlines(keepends=True)[:-1]))
+        ran = chrono("audit", "--verify-remote")
+        assert ran.code == 20 and store.url in ran.out
+    finally:
+        store.close()

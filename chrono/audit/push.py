@@ -1,0 +1,179 @@
+"""Owns keeping a copy of a log elsewhere over HTTPS, and asking what is kept there (audit format v2, "Push").
+
+The other side is a store that only grows; what it says is believed only under the log's own signature. What it saw is
+kept by `audit.external`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from chrono.audit import checkpoint
+from chrono.audit.checkpoint import NotACheckpoint
+from chrono.audit.place import LogPlace, lines, open_plain
+from chrono.audit.proof import NotAProof, newest_checkpoint
+from chrono.errors import ChronoError
+from chrono.signing import PublicKey
+
+BATCH_RECORDS = 500
+BATCH_BYTES = 1 << 20
+_TRIES = 5
+_FIRST_PAUSE_S = 0.2
+_TIMEOUT_S = 30
+_MAX_ANSWER = 1 << 20
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
+
+
+class Store(NamedTuple):
+    """Where a copy is kept. `auth`: the value of the Authorization header, None without one; never shown."""
+
+    url: str
+    auth: str | None = None
+
+    def __repr__(self) -> str:
+        return f"Store({self.url})"
+
+
+class Kept(NamedTuple):
+    """What a store says it has: `size` records, and the checkpoint it was given last, "" where none."""
+
+    size: int
+    note: str
+
+
+def store_at(url: str, auth: str | None) -> Store:
+    """A store by its address. Raises ChronoError where the address would send records in the clear."""
+    from urllib.parse import urlsplit
+
+    parts = urlsplit(url)
+    if parts.username or parts.password:
+        raise ChronoError(
+            "the address of the store holds a password", "give it in CHRONO_AUDIT_PUSH_AUTH, as the whole header"
+        )
+    if parts.scheme == "http" and parts.hostname not in _LOOPBACK:
+        raise ChronoError(f"{url} is not encrypted", "use https; http is for this machine itself only")
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+        raise ChronoError(f"{url} is no address of a store", "for example https://audit.example.com/chrono")
+    return Store(url.rstrip("/"), auth)
+
+
+def kept_at(store: Store, log: str) -> Kept:
+    """What the store has of `log`; nothing where it never heard of it. Raises ChronoError."""
+    status, body = _ask(store, "GET", f"/{log}", None, {})
+    if status == 404:
+        return Kept(0, "")
+    return _kept(store, status, body)
+
+
+def push(place: LogPlace, store: Store, log: str) -> tuple[Kept, int]:
+    """Sends what the store lacks, then the newest checkpoint; (what it has now, records sent). Resumes by itself.
+
+    Raises ChronoError: the store has more than this log, refuses, or does not answer.
+    """
+    kept, sent = kept_at(store, log), 0
+    try:
+        note = newest_checkpoint(place)
+    except NotAProof as error:
+        raise ChronoError(str(error), "run chrono audit --verify") from None
+    size = checkpoint.parse(note)[0].size
+    if kept.size > size:
+        raise ChronoError(
+            f"{store.url} keeps {kept.size} records, this log has {size}: it was cut or replaced",
+            "run chrono audit --verify",
+        )
+    for first, batch in _batches(place, kept.size, size):
+        headers = {"Content-Type": "application/jsonl", "Chrono-From": str(first)}
+        status, body = _ask(store, "POST", f"/{log}", batch, headers)
+        kept = _kept(store, status, body)
+        sent += batch.count(b"\n")
+    status, body = _ask(store, "PUT", f"/{log}/checkpoint", note.encode("utf-8"), {"Content-Type": "text/plain"})
+    return _kept(store, status, body), sent
+
+
+def signed_by(note: str, log: str, keys: tuple[PublicKey, ...]) -> checkpoint.Checkpoint:
+    """The checkpoint in `note` under one of `keys`. Raises NotACheckpoint."""
+    why = NotACheckpoint("there is no key to check it with")
+    for key in keys:
+        try:
+            return checkpoint.verified(note, log=log, key=key)
+        except NotACheckpoint as error:
+            why = error
+    raise why
+
+
+def _batches(place: LogPlace, first: int, size: int) -> Iterator[tuple[int, bytes]]:
+    fd, _ = open_plain(place.log, os.O_RDONLY)
+    try:
+        held: list[bytes] = []
+        begun, held_bytes = first, 0
+        for n, line in enumerate(lines(fd)):
+            if n < first or n >= size:
+                continue
+            if line.data is None:
+                raise ChronoError(f"record {n} is too long to be one", "run chrono audit --verify")
+            held.append(line.data + b"\n")
+            held_bytes += line.length + 1
+            if len(held) >= BATCH_RECORDS or held_bytes >= BATCH_BYTES:
+                yield begun, b"".join(held)
+                held, begun, held_bytes = [], n + 1, 0
+        if held:
+            yield begun, b"".join(held)
+    finally:
+        os.close(fd)
+
+
+def _kept(store: Store, status: int, body: bytes) -> Kept:
+    try:
+        value = json.loads(body)
+        size, note = value["size"], value["checkpoint"]
+    except (ValueError, KeyError, TypeError):
+        size, note = None, None
+    if status == 200 and isinstance(size, int) and isinstance(note, str):
+        return Kept(size, note)
+    why = value.get("error") if isinstance(value := _json(body), dict) else None
+    raise ChronoError(
+        f"{store.url} refuses: {why or f'HTTP {status}'}",
+        "set CHRONO_AUDIT_PUSH_AUTH to the Authorization header it wants" if status in (401, 403) else None,
+    )
+
+
+def _json(body: bytes) -> object:
+    try:
+        return json.loads(body)
+    except ValueError:
+        return None
+
+
+def _ask(store: Store, method: str, path: str, body: bytes | None, headers: dict[str, str]) -> tuple[int, bytes]:
+    """One exchange, tried again where the store is busy or away. Never follows a redirection with the header."""
+    import urllib.error
+    import urllib.request
+
+    class Stay(urllib.request.HTTPRedirectHandler):
+        def redirect_request(self, *_: object) -> None:
+            return None
+
+    opener = urllib.request.build_opener(Stay)
+    if store.auth is not None:
+        headers = {**headers, "Authorization": store.auth}
+    why = ""
+    for attempt in range(_TRIES):
+        if attempt:
+            time.sleep(_FIRST_PAUSE_S * 2 ** (attempt - 1))
+        request = urllib.request.Request(store.url + path, data=body, method=method, headers=headers)  # noqa: S310
+        try:
+            with opener.open(request, timeout=_TIMEOUT_S) as answer:
+                return answer.status, answer.read(_MAX_ANSWER)
+        except urllib.error.HTTPError as error:
+            with error:
+                if error.code not in (429, 500, 502, 503, 504):
+                    return error.code, error.read(_MAX_ANSWER)
+                why = f"HTTP {error.code}"
+        except (urllib.error.URLError, OSError) as error:
+            reason = getattr(error, "reason", error)
+            why = str(getattr(reason, "strerror", None) or reason)
+    raise ChronoError(f"{store.url} does not answer: {why}", "what was sent is kept; try again later")

@@ -1,0 +1,80 @@
+"""A store of audit logs that only grows, as small as one can be: what `chrono audit --push` talks to in tests."""
+
+from __future__ import annotations
+
+import base64
+import json
+import threading
+from hashlib import sha256
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+
+class AppendOnlyStore:
+    """Serves on a port of its own. `fail` answers are given first, one a request; `auth` is asked for where set."""
+
+    def __init__(self) -> None:
+        self.logs: dict[str, list[bytes]] = {}
+        self.notes: dict[str, str] = {}
+        self.fail: list[int] = []
+        self.auth: str | None = None
+        self.requests: list[tuple[str, str]] = []
+        store = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                store.serve(self, b"")
+
+            def do_POST(self) -> None:
+                store.serve(self, self.rfile.read(int(self.headers["Content-Length"])))
+
+            do_PUT = do_POST
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self._server.server_port}/audit"
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    def serve(self, request: BaseHTTPRequestHandler, body: bytes) -> None:
+        self.requests.append((request.command, request.path))
+        status, answer = self._answer(request, body)
+        data = json.dumps(answer).encode()
+        request.send_response(status)
+        request.send_header("Content-Length", str(len(data)))
+        request.end_headers()
+        request.wfile.write(data)
+
+    def _answer(self, request: BaseHTTPRequestHandler, body: bytes) -> tuple[int, dict[str, object]]:
+        if self.fail:
+            return self.fail.pop(0), {"error": "not now"}
+        if self.auth is not None and request.headers.get("Authorization") != self.auth:
+            return 401, {"error": "who are you?"}
+        log = request.path.removeprefix("/audit/").removesuffix("/checkpoint")
+        if request.command == "GET" and log not in self.logs:
+            return 404, {"error": "never heard of it"}
+        lines = self.logs.setdefault(log, [])
+        if request.command == "POST":
+            if int(request.headers["Chrono-From"]) != len(lines):
+                return 409, {"error": f"the next record is {len(lines)}"}
+            lines.extend(body.split(b"\n")[:-1])
+        elif request.command == "PUT":
+            size, root = body.decode().split("\n")[1:3]
+            if int(size) > len(lines) or base64.b64encode(root_of(lines[: int(size)])).decode() != root:
+                return 409, {"error": "the checkpoint is of other records"}
+            self.notes[log] = body.decode()
+        return 200, {"size": len(lines), "checkpoint": self.notes.get(log, "")}
+
+
+def root_of(lines: list[bytes]) -> bytes:
+    """RFC 6962 section 2.1, as it is written there."""
+    if len(lines) == 1:
+        return sha256(b"\0" + lines[0]).digest()
+    split = 1 << ((len(lines) - 1).bit_length() - 1)
+    return sha256(b"\1" + root_of(lines[:split]) + root_of(lines[split:])).digest()
