@@ -178,6 +178,8 @@ class _Git:
                 if target.place == "control":
                     yield Touch("write", spot)
                     continue
+                if target.place == "regenerable":
+                    continue
                 if (
                     spot.kind == "file"
                     and target.path is not None
@@ -188,7 +190,6 @@ class _Git:
                     "project",
                     "project-root",
                     "other-repo",
-                    "regenerable",
                     "above",
                 ):
                     whole = spot.kind == "dir" or target.whole

@@ -137,7 +137,7 @@ def _is_silent(command: Command) -> bool:
     if name in (":", "true", "false", "yes") or any(word in _NOISE for word in command.argv[1:]):
         return True
     if name == "cat":
-        return len(command.argv) == 2 and command.argv[1] == "/dev/null"
+        return command.argv[1:] == ("/dev/null",) or (len(command.argv) == 1 and _is_fed_nothing(command))
     if name == "printf":
         return command.argv[1:] == ("",)
     if command.windows and (name in ("break", "rem") or (name == "type" and command.argv[1:] in (("nul",), ("NUL",)))):
@@ -198,7 +198,9 @@ def _delete(asked: Asked) -> Iterator[Claim]:
 
 
 def _delete_tree(asked: Asked) -> Iterator[Claim]:
-    return _all(asked.parsed.words, "delete-tree", True)
+    # `del 'dist/**' '!dist/keep'`: what a `!` names stays.
+    words = tuple(word for word in asked.parsed.words if not (isinstance(word, str) and word.startswith("!")))
+    return _all(words, "delete-tree", True)
 
 
 def _gio(asked: Asked) -> Iterator[Claim]:
@@ -227,7 +229,7 @@ def _mv(asked: Asked) -> Iterator[Claim]:
     gone = target == "/dev/null"
     yield from _all(sources, "delete-tree" if gone else "move", True)
     if target is not None:
-        yield "write", target, False
+        yield ("empty" if sources == ("/dev/null",) else "write"), target, False
 
 
 def _cp(asked: Asked) -> Iterator[Claim]:
@@ -237,7 +239,8 @@ def _cp(asked: Asked) -> Iterator[Claim]:
     target = into[0] if into else (parsed.words[-1] if len(parsed.words) > 1 else None)
     yield from _all(sources, "read")
     if target is not None:
-        yield ("empty" if sources in (("/dev/null",),) else "write"), target, False
+        nothing = sources == ("/dev/null",) or (len(sources) == 1 and sources[0] in _NOISE)
+        yield ("empty" if nothing else "write"), target, False
         yield from _into(target, sources, asked)
 
 
@@ -521,7 +524,7 @@ _READERS: dict[str, Reader] = {
     "srm": _rm,
     "rimraf": _delete_tree,
     "del-cli": _delete_tree,
-    **dict.fromkeys(("trash", "trash-put", "rmtrash", "gvfs-trash"), _delete_tree),
+    **dict.fromkeys(("trash", "trash-put", "trash-cli", "rmtrash", "gvfs-trash"), _delete_tree),
     "gio": _gio,
     **dict.fromkeys(("ed", "ex", "vim", "vi", "nvim"), _editor),
     "cmake": _cmake,

@@ -53,6 +53,7 @@ _GLOBALS = frozenset(
         "structuredClone \0regex \0import"
     ).split()
 )
+_MODULES = frozenset(("fs", "os", "path", "child_process", "http", "https", "net"))
 _ALIASES = {
     "fs/promises": "fs",
     "fs-extra": "fs",
@@ -101,7 +102,8 @@ class JavaScriptLibrary:
     def name(self, run: Machine, name: str) -> Value:
         if name in ("__dirname", "__filename"):
             return run.effects.cwd if name == "__dirname" and isinstance(run.effects.cwd, str) else ANY
-        return Ref(name) if name in _GLOBALS else None
+        # In code after -e the modules of node itself are variables too.
+        return Ref(name) if name in _GLOBALS or name in _MODULES else None
 
     def attribute(self, run: Machine, owner: Value, name: str) -> Value:
         if isinstance(owner, Ref):

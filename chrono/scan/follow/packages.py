@@ -307,6 +307,8 @@ def _npm_scripts(scene: Scene, package: Package, words: tuple[Word, ...]) -> Ans
     if scene.program == "bun" and verb == "test":
         return []  # bun's own runner, whatever the script of that name says
     if scene.program in ("yarn", "yarnpkg", "pnpm", "bun") and verb not in _YARN_OWN:
+        if verb not in package.scripts:
+            return [scene.hand_on(words, f"{scene.program} {verb}")]  # a program of a dependency
         return _run_script(scene, package, verb, words[1:])
     return []
 

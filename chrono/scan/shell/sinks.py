@@ -300,7 +300,7 @@ _CALL = re.compile(r"(?:system(?:list)?|shell-command(?:-to-string)?|os\.execute
                    r"(?:\(\s*)?([\"'])((?:[^\"'\\]|\\.)*)\1")  # fmt: skip
 
 
-_LISP_DELETE = re.compile(r"\(delete-(?:directory|file)\s+\"([^\"]+)\"")
+_EDITOR_DELETE = re.compile(r"\(delete-(?:directory|file)\s+\"([^\"]+)\"|\bcall\s+delete\(\s*['\"]([^'\"]+)['\"]")
 
 
 def _editor(argv: Argv, state: State) -> list[Inner]:
@@ -316,7 +316,9 @@ def _editor(argv: Argv, state: State) -> list[Inner]:
             continue
         out += [Inner(text=m[1].strip(), label=f"{name} !") for m in _VIM_SHELL.finditer(script)]
         out += [Inner(text=re.sub(r"\\(.)", r"\1", m[2]), label=f"{name} system") for m in _CALL.finditer(script)]
-        out += [Inner(argv=("rm", "-rf", m[1]), label=f"{name} delete") for m in _LISP_DELETE.finditer(script)]
+        out += [
+            Inner(argv=("rm", "-rf", m[1] or m[2]), label=f"{name} delete") for m in _EDITOR_DELETE.finditer(script)
+        ]
     return out
 
 

@@ -53,6 +53,7 @@ PLAIN: dict[str, Options] = {
     "strace": Options("abeEIoOpPsSuUX", _long("--output --attach --trace --env --user --string-limit"), assigns=True),
     "ltrace": Options("aAeDFlnopsuwx", _long("--output")),
     "chronic": Options(),
+    "shx": Options(),
     "caffeinate": Options("tw"),
     "fakeroot": Options("lisbu", _long("--lib --faked")),
     "firejail": Options(),
