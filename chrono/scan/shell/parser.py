@@ -58,6 +58,7 @@ _DASH_REDIRECT = re.compile(r"([0-9]+)?(<<-|<<|<>|<&|<|>>|>\||>&|>)")
 _ASSIGN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?=\[|\+?=)")
 _IN = re.compile(rf"in{_EDGE}")
 _ESAC = re.compile(rf"esac{_EDGE}")
+_DO_WORD = re.compile(rf"do{_EDGE}")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _QUICK_WORD = re.compile(r"[ \t]*([^ \t\n|&;()<>\"'`$\\\0*?\[{~#][^ \t\n|&;()<>\"'`$\\\0*?\[{~]*)(?=[ \t\n|&;)]|\Z)")
 _TIME_OPTION = re.compile(rf"(?:-p|--){_EDGE}")
@@ -140,6 +141,9 @@ def _item(r: Reader) -> Item:
         if r.dialect == "zsh" and r.peek() in "&|":
             r.pos += 1
     elif char and char not in ("\n);}" if r.dialect == "zsh" else "\n);"):
+        if _CLOSER.match(r.text, r.pos, r.end):
+            # `if (a) then`: behind a compound command no separator is needed.
+            return Item(node, False)
         raise r.unparsed(f"unexpected {char}")
     return Item(node, False)
 
@@ -315,7 +319,9 @@ def _do_body(r: Reader) -> Body:
         body = read_body(r, _BRACE)
         _expect(r, "}")
         return body
-    _expect(r, "do")
+    if not _DO_WORD.match(r.text, r.pos, r.end):
+        raise r.unparsed("do is missing")
+    r.pos += 2
     body = read_body(r, _DONE)
     _expect(r, "done")
     return body
