@@ -29,8 +29,8 @@ class Ready(NamedTuple):
 class Program:
     """All rules for the names of one program, by position in the ruleset.
 
-    `named` are those that a name selects. Of them `always` may hold whatever the arguments are, and `by_first` those
-    that need a certain word among them, the first of a subcommand.
+    `named` are those that a name selects. Of them `always` may hold whatever the command is like, `by_first` need a
+    certain word among the arguments, the first of a subcommand, and `by_need` something else that most lack.
     """
 
     def __init__(self, ruleset: Ruleset, names: tuple[str, ...]) -> None:
@@ -45,16 +45,19 @@ class Program:
                     chosen.update(positions)
         self.named = tuple(position for position in sorted(chosen) if self.ready(position) is not None)
         always: list[int] = []
-        by_first: dict[str, list[int]] = {}
+        self.by_first: dict[str, list[int]] = {}
+        self.by_need: dict[str, list[int]] = {}
         for position in self.named:
             ready = self.ready(position)
-            firsts = _firsts(ready.steps) if ready is not None else None
-            if firsts is None:
-                always.append(position)
+            steps = ready.steps if ready is not None else ()
+            firsts, need = _firsts(steps), _need(steps)
             for first in firsts or ():
-                by_first.setdefault(first, []).append(position)
+                self.by_first.setdefault(first, []).append(position)
+            if firsts is None and need is not None:
+                self.by_need.setdefault(need, []).append(position)
+            elif firsts is None:
+                always.append(position)
         self.always = tuple(always)
-        self.by_first = by_first
 
     def chosen(self, case: Case, ruleset: Ruleset) -> list[int]:
         """Positions of the rules that can match a command, without repeats, in order."""
@@ -65,6 +68,9 @@ class Program:
             for word in case.words:
                 if isinstance(word, str) and word in self.by_first:
                     chosen.update(self.by_first[word])
+            for need, positions in self.by_need.items():
+                if _HAS[need](case):
+                    chosen.update(positions)
         if case.touches:
             for how in {touch.how for touch in case.touches}:
                 chosen.update(ruleset.by_touch.get(how, ()))
@@ -119,6 +125,9 @@ def _bound(matcher: Matcher, names: tuple[str, ...]) -> Steps | None:
         if kind == "program":
             if not names_fit(names, rest[0], rest[1]):  # type: ignore[arg-type]
                 return None
+        elif kind == "unknown" and rest[0] == "program":
+            if names:
+                return None
         elif kind in ("any", "all", "unless"):
             parts = [_bound(part, names) for part in rest]  # type: ignore[arg-type]
             able = tuple(part for part in parts if part is not None)
@@ -150,6 +159,31 @@ def _firsts(steps: Steps) -> frozenset[str] | None:
             parts = [_firsts(part) for part in arguments]
             if all(part is not None for part in parts):
                 return frozenset().union(*(part for part in parts if part is not None))
+    return None
+
+
+_HAS: dict[str, Callable[[Case], object]] = {
+    "touches": lambda case: case.touches,
+    "redirect": lambda case: case.command.redirects,
+    "upstream": lambda case: case.command.upstream,
+    "assigns": lambda case: case.command.assigns,
+    "fetched": lambda case: case.fetched is not None,
+    "via": lambda case: case.command.via,
+}
+"""Conditions that cannot hold where a command has nothing of the kind, and whether it has."""
+
+_NEEDS = {KINDS[kind]: kind for kind in _HAS}
+
+
+def _need(steps: Steps) -> str | None:
+    """Something that a command must have; None where it need have nothing."""
+    for ask, arguments in steps:
+        if ask in _NEEDS:
+            return _NEEDS[ask]
+        if ask is _any:
+            needs = {_need(part) for part in arguments}
+            if len(needs) == 1 and None not in needs:
+                return needs.pop()
     return None
 
 
