@@ -87,6 +87,7 @@ class Applier:
         self._handles = FolderHandles(root)
         self._modes: dict[bytes, int] = {}
         self._left: list[Left] = []
+        self._looked_at: bytes | None = None
 
     def run(self) -> Restored:
         """Durable when it returns. Raises OSError half-way: the journal then says what was meant."""
@@ -95,6 +96,7 @@ class Applier:
         try:
             with self._handles:
                 self._take_away(steps)
+                self._looked_at = None
                 self._put_in_place(steps, stage_fd)
                 self._set_modes(steps)
                 self._handles.close()
@@ -205,6 +207,9 @@ class Applier:
         """The folder of `path`, reached without following a link and made writable if it is ours, and the name."""
         folder, _, name = path.rpartition(b"/")
         fd = self._handles.fd(folder)
+        if folder == self._looked_at:
+            return fd, name
+        self._looked_at = folder
         if folder not in self._modes:
             found = os.fstat(fd)
             if found.st_uid == os.geteuid() and found.st_mode & 0o300 != 0o300:

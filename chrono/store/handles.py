@@ -23,6 +23,7 @@ class FolderHandles:
         self._root = root
         self._names: list[bytes] = []
         self._fds: list[int] = []
+        self._current: bytes | None = None
 
     def __enter__(self) -> FolderHandles:
         return self
@@ -31,10 +32,14 @@ class FolderHandles:
         self.close()
 
     def close(self) -> None:
+        self._current = None
         self._drop_to(0)
 
     def fd(self, folder: bytes) -> int:
         """Raises OSError: ENOENT, ENOTDIR or ELOOP where the path is no longer one of folders only."""
+        if folder == self._current and self._fds[-1] >= 0:
+            return self._fds[-1]
+        self._current = None
         names = folder.split(b"/") if folder else []
         if not self._fds:
             self._fds.append(os.open(self._root, READ_FOLDER & ~getattr(os, "O_NOFOLLOW", 0)))
@@ -48,6 +53,7 @@ class FolderHandles:
             self._drop_to(1)
         for name in names[len(self._names) :]:
             self._push(name)
+        self._current = folder
         return self._fds[-1]
 
     def _push(self, name: bytes) -> None:

@@ -6,6 +6,7 @@ Which names need another form in a tree is left to `store.names`.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -35,6 +36,9 @@ def object_id(kind: bytes, data: bytes) -> bytes:
     return digest.digest()
 
 
+_ENTRY = re.compile(rb"([0-7]{5,6}) ([^\0]*)\0(.{20})", re.DOTALL)
+_MODES = {text.strip(): mode for mode, text in _MODE_TEXT.items()}
+
 EMPTY_TREE = object_id(b"tree", b"")
 
 
@@ -50,18 +54,7 @@ def build(entries: Iterable[tuple[bytes, int, bytes]]) -> bytes:
 
 def parse(data: bytes) -> list[TreeEntry]:
     """The inverse of `build`. Raises StoreError for a malformed tree."""
-    entries = []
-    position = 0
-    end = len(data)
-    try:
-        while position < end:
-            space = data.index(b" ", position)
-            null = data.index(b"\0", space)
-            oid = data[null + 1 : null + 21]
-            if len(oid) != 20:
-                raise ValueError("cut entry")
-            entries.append(TreeEntry(data[space + 1 : null], int(data[position:space], 8), oid))
-            position = null + 21
-    except ValueError as error:
-        raise StoreError(f"a tree in the store is malformed: {error}") from None
-    return entries
+    rows = _ENTRY.findall(data)
+    if sum([len(mode) + len(name) for mode, name, _ in rows]) + 22 * len(rows) != len(data):
+        raise StoreError("a tree in the store is malformed: it is cut")
+    return [TreeEntry(name, _MODES.get(mode) or int(mode, 8), oid) for mode, name, oid in rows]
