@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import time
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -16,16 +15,12 @@ from chrono.audit import checkpoint
 from chrono.audit.checkpoint import NotACheckpoint
 from chrono.audit.place import LogPlace, lines, open_plain
 from chrono.audit.proof import NotAProof, newest_checkpoint
+from chrono.audit.web import ask, safe_address
 from chrono.errors import ChronoError
 from chrono.signing import PublicKey
 
 BATCH_RECORDS = 500
 BATCH_BYTES = 1 << 20
-_TRIES = 5
-_FIRST_PAUSE_S = 0.2
-_TIMEOUT_S = 30
-_MAX_ANSWER = 1 << 20
-_LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 class Store(NamedTuple):
@@ -47,18 +42,7 @@ class Kept(NamedTuple):
 
 def store_at(url: str, auth: str | None) -> Store:
     """A store by its address. Raises ChronoError where the address would send records in the clear."""
-    from urllib.parse import urlsplit
-
-    parts = urlsplit(url)
-    if parts.username or parts.password:
-        raise ChronoError(
-            "the address of the store holds a password", "give it in CHRONO_AUDIT_PUSH_AUTH, as the whole header"
-        )
-    if parts.scheme == "http" and parts.hostname not in _LOOPBACK:
-        raise ChronoError(f"{url} is not encrypted", "use https; http is for this machine itself only")
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
-        raise ChronoError(f"{url} is no address of a store", "for example https://audit.example.com/chrono")
-    return Store(url.rstrip("/"), auth)
+    return Store(safe_address(url), auth)
 
 
 def kept_at(store: Store, log: str) -> Kept:
@@ -149,31 +133,4 @@ def _json(body: bytes) -> object:
 
 
 def _ask(store: Store, method: str, path: str, body: bytes | None, headers: dict[str, str]) -> tuple[int, bytes]:
-    """One exchange, tried again where the store is busy or away. Never follows a redirection with the header."""
-    import urllib.error
-    import urllib.request
-
-    class Stay(urllib.request.HTTPRedirectHandler):
-        def redirect_request(self, *_: object) -> None:
-            return None
-
-    opener = urllib.request.build_opener(Stay)
-    if store.auth is not None:
-        headers = {**headers, "Authorization": store.auth}
-    why = ""
-    for attempt in range(_TRIES):
-        if attempt:
-            time.sleep(_FIRST_PAUSE_S * 2 ** (attempt - 1))
-        request = urllib.request.Request(store.url + path, data=body, method=method, headers=headers)  # noqa: S310
-        try:
-            with opener.open(request, timeout=_TIMEOUT_S) as answer:
-                return answer.status, answer.read(_MAX_ANSWER)
-        except urllib.error.HTTPError as error:
-            with error:
-                if error.code not in (429, 500, 502, 503, 504):
-                    return error.code, error.read(_MAX_ANSWER)
-                why = f"HTTP {error.code}"
-        except (urllib.error.URLError, OSError) as error:
-            reason = getattr(error, "reason", error)
-            why = str(getattr(reason, "strerror", None) or reason)
-    raise ChronoError(f"{store.url} does not answer: {why}", "what was sent is kept; try again later")
+    return ask(method, store.url + path, body, {**headers, "Authorization": store.auth} if store.auth else headers)

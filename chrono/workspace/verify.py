@@ -15,6 +15,7 @@ from chrono.errors import AuditTampered, ChronoError, NoSuchSavepoint
 from chrono.ids import CommitId
 
 if TYPE_CHECKING:
+    from chrono.audit.cosign import Answer, Quorum
     from chrono.audit.external import External
     from chrono.audit.push import Kept
     from chrono.audit.verify import Report, Trailer
@@ -84,6 +85,8 @@ def verify(ws: Workspace, *, full: bool = False, strict: bool = False, external:
         workers=os.cpu_count() or 1,
         external=external,
     )
+    if ws.environ.get("CHRONO_AUDIT_WITNESS") and report.size:
+        report = _with_quorum(ws, report, strict)
     if not unreadable:
         return report
     exit_code = report.exit_code or 21
@@ -164,3 +167,40 @@ def _remember(ws: Workspace, url: str, kept: Kept) -> External:
     entry = External("remote", url.rstrip("/"), seen.size, seen.root.hex(), at, kept.note)
     add_external(ws.home, log, [entry])
     return entry
+
+
+def ask_witnesses(ws: Workspace) -> tuple[Quorum, tuple[Answer, ...]]:
+    """Has the witnesses of CHRONO_AUDIT_WITNESS cosign this project's log, and keeps their signatures.
+
+    Raises UsageError where none is named, AuditTampered where one saw another log.
+    """
+    from chrono.audit.cosign import cosign, quorum_of
+    from chrono.audit.external import add_external, read_external
+    from chrono.audit.place import project_place
+
+    quorum = quorum_of(ws.environ.get("CHRONO_AUDIT_WITNESS") or "")
+    log = ws.log.log_id
+    answers = cosign(project_place(ws.layout), quorum, read_external(ws.home, log))
+    add_external(ws.home, log, [answer.seen for answer in answers if answer.seen is not None])
+    return quorum, answers
+
+
+def _with_quorum(ws: Workspace, report: Report, strict: bool) -> Report:
+    """`report`, and a warning where fewer witnesses than CHRONO_AUDIT_WITNESS wants have signed anything of the log."""
+    from chrono.audit.cosign import quorum_of, still_signed
+    from chrono.audit.external import read_external
+
+    quorum = quorum_of(ws.environ["CHRONO_AUDIT_WITNESS"])
+    kept = [entry for entry in read_external(ws.home, ws.log.log_id) if entry.level == "W5"]
+    signed = sum(still_signed(entry, quorum) for entry in kept)
+    if signed >= quorum.least:
+        return report
+    told = f"{signed} of the {quorum.least} witnesses that must sign have: chrono audit --witness asks them"
+    report = report._replace(warnings=(*report.warnings, told))
+    if not strict:
+        return report
+    from chrono.audit.report import AuditFinding
+
+    integrity = report.integrity if report.findings else f"FAIL {told}"
+    findings = (*report.findings, AuditFinding("strict", None, told))
+    return report._replace(findings=findings, exit_code=20, integrity=integrity)

@@ -85,6 +85,9 @@ def run_show(
     verify_remote: Annotated[
         bool, typer.Option("--verify-remote", help="Prove that the store's copy is the beginning of this log.")
     ] = False,
+    witness: Annotated[
+        bool, typer.Option("--witness", help="Have the witnesses in CHRONO_AUDIT_WITNESS sign the newest checkpoint.")
+    ] = False,
     limit: Annotated[
         int | None, typer.Option("--limit", "-n", metavar="N", help=f"At most so many records; 0 for all. [{PAGE}]")
     ] = None,
@@ -109,9 +112,11 @@ def run_show(
         raise UsageError("--against belongs to --verify")
     if csv != (out is not None):
         raise UsageError("--csv and --out FILE come together", "other forms: chrono audit export")
-    if (push is not None or verify_remote) and any(acts):
-        raise UsageError("--push and --verify-remote stand alone or together")
+    if (push is not None or verify_remote or witness) and any(acts):
+        raise UsageError("--push, --verify-remote and --witness go with no other act")
     ws = workspace(screen)
+    if witness:
+        return _witness(screen, ws, json=json)
     if push is not None or verify_remote:
         return _elsewhere(screen, ws, push, verify_remote=verify_remote, full=full, strict=strict, json=json)
     if verify:
@@ -251,6 +256,34 @@ def _elsewhere(
         screen.text(f"the first {count(seen.size, 'record')} here are those that {seen.holder} keeps")
     _print_report(screen, report)
     return report.exit_code
+
+
+def _witness(screen: Screen, ws: Workspace, *, json: bool) -> int:
+    from chrono.workspace.verify import ask_witnesses
+
+    ws.require_own()
+    with screen.working("asking the witnesses"):
+        quorum, answers = ask_witnesses(ws)
+    signed = [answer for answer in answers if answer.seen is not None]
+    code = 0 if len(signed) >= quorum.least else 1
+    if json:
+        told: list[shapes.Json] = [
+            {"name": answer.cosigner.name, "size": answer.seen.size if answer.seen else None, "why": answer.why or None}
+            for answer in answers
+        ]
+        screen.value({"least": quorum.least, "witnesses": told})
+        return code
+    screen.table(
+        [
+            (answer.cosigner.name, Styled("signed", "green"), f"{answer.seen.size:,} records at {answer.seen.at[:19]}Z")
+            if answer.seen is not None
+            else (answer.cosigner.name, Styled("did not sign", "red"), answer.why)
+            for answer in answers
+        ]
+    )
+    if code:
+        screen.warning(f"{len(signed)} signed, {quorum.least} must: ask again later, nothing is lost by that")
+    return code
 
 
 def _print_report(screen: Screen, report: Report) -> None:

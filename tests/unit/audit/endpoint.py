@@ -8,6 +8,10 @@ import threading
 from hashlib import sha256
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from chrono.audit.merkle import consistent
+
 
 class AppendOnlyStore:
     """Serves on a port of its own. `fail` answers are given first, one a request; `auth` is asked for where set."""
@@ -70,6 +74,46 @@ class AppendOnlyStore:
                 return 409, {"error": "the checkpoint is of other records"}
             self.notes[log] = body.decode()
         return 200, {"size": len(lines), "checkpoint": self.notes.get(log, "")}
+
+
+class WitnessServer(AppendOnlyStore):
+    """A C2SP witness (c2sp.org/tlog-witness) that remembers size and root of each log, and signs what continues them."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name, self._key = name, Ed25519PrivateKey.generate()
+        raw = b"\x04" + self._key.public_key().public_bytes_raw()
+        self.hint = sha256(name.encode() + b"\n" + raw).digest()[:4]
+        self.vkey = f"{name}+{self.hint.hex()}+{base64.b64encode(raw).decode()}"
+        self.seen: dict[str, tuple[int, bytes]] = {}
+        self.lie = False
+
+    def serve(self, request: BaseHTTPRequestHandler, body: bytes) -> None:
+        status, text = (self.fail.pop(0), "") if self.fail else self._judge(request.path, body.decode())
+        data = text.encode()
+        request.send_response(status)
+        request.send_header("Content-Length", str(len(data)))
+        request.end_headers()
+        request.wfile.write(data)
+
+    def _judge(self, path: str, body: str) -> tuple[int, str]:
+        if not path.endswith("/add-checkpoint"):
+            return 404, ""
+        head, _, note = body.partition("\n\n")
+        first, *hashes = head.split("\n")
+        old = int(first.removeprefix("old "))
+        origin, size_text, root_text = note.split("\n")[:3]
+        size, root = int(size_text), base64.b64decode(root_text)
+        before, known = self.seen.get(origin, (0, b""))
+        if old != before or (old == size and old and known != root):
+            return 409, f"{before}\n"
+        if old and old < size and not consistent(old, known, size, root, [base64.b64decode(part) for part in hashes]):
+            return 422, ""
+        self.seen[origin] = (size, root)
+        at = (1_790_000_000).to_bytes(8, "big")
+        text = f"cosignature/v1\ntime 1790000000\n{origin}\n{size + self.lie}\n{root_text}\n"
+        blob = self.hint + at + self._key.sign(text.encode())
+        return 200, f"— {self.name} {base64.b64encode(blob).decode()}\n"
 
 
 def root_of(lines: list[bytes]) -> bytes:

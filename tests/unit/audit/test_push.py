@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from chrono.audit import push as module
+from chrono.audit import web
 from chrono.audit.checkpoint import NotACheckpoint
 from chrono.audit.external import External, add_external, read_external
 from chrono.audit.push import Kept, Store, kept_at, push, signed_by, store_at
@@ -20,7 +21,7 @@ from .endpoint import AppendOnlyStore
 
 @pytest.fixture
 def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[AppendOnlyStore]:
-    monkeypatch.setattr(module, "_FIRST_PAUSE_S", 0.001)
+    monkeypatch.setattr(web, "FIRST_PAUSE_S", 0.001)
     monkeypatch.setattr(module, "BATCH_RECORDS", 4)
     served = AppendOnlyStore()
     yield served

@@ -148,3 +148,23 @@ def test_a_copy_elsewhere_is_pushed_and_proved_in_one_call(project: Path, chrono
         assert ran.code == 20 and store.url in ran.out
     finally:
         store.close()
+
+
+def test_witnesses_are_asked_and_count_in_the_verdict(project: Path, chrono: Any) -> None:
+    from tests.unit.audit.endpoint import WitnessServer
+
+    assert chrono("audit", "--witness").code == 2
+    server, other = WitnessServer("one.example"), WitnessServer("two.example")
+    try:
+        wanted = {"CHRONO_AUDIT_WITNESS": f"{server.url},{server.vkey} {other.url},{other.vkey}"}
+        assert chrono("audit", "--verify", "--strict", **wanted).code == 20
+        ran = chrono("audit", "--witness", **wanted)
+        assert ran.code == 0 and "one.example" in ran.out
+        ran = chrono("audit", "--verify", "--strict", **wanted)
+        assert ran.code == 0 and "remote: W5" in ran.out
+        other.lie = True
+        value = chrono("audit", "--witness", "--json", **wanted)
+        assert value.code == 1 and value.json["least"] == 2
+    finally:
+        server.close()
+        other.close()
