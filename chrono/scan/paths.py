@@ -14,6 +14,7 @@ from chrono.scan.command import Many, Pattern, Word
 from chrono.scan.finding import Target
 from chrono.scan.world import World
 
+MAX_LEVELS = 5
 MAX_NAMES = 400
 """A glob that stands for more names than this is taken as the whole folder."""
 
@@ -274,6 +275,8 @@ class Ground:
             return None
         found: list[str] = []
         pattern, deeper = rest[0], rest[1:]
+        if pattern == "**" and deeper not in ([], [""]):
+            return self._names_below(base, deeper, [MAX_NAMES])
         if pattern.startswith(".") and glob_match(pattern, "..") and not deeper:
             found.append("..")
         for name in names:
@@ -293,6 +296,24 @@ class Ground:
                         found.append(tail)
             if len(found) > MAX_NAMES:
                 return None
+        return found
+
+    def _names_below(self, base: str, rest: list[str], left: list[int], depth: int = 0) -> list[str] | None:
+        """The names that fit on any level, as `**` of zsh, Python and bash's globstar; build output is left out.
+
+        `left` counts down the folders that may still be looked into; None where that is not enough.
+        """
+        left[0] -= 1
+        found = self._names(base, rest) if left[0] > 0 else None
+        for name in self.world.listdir(base) or () if depth < MAX_LEVELS else ():
+            folder = f"{base.rstrip('/')}/{name}"
+            stat = self.world.lstat(folder)
+            if stat is None or stat.kind != "dir" or name.startswith(".") or places.is_regenerable([name]):
+                continue
+            below = self._names_below(folder, rest, left, depth + 1)
+            if found is None or below is None or len(found) + len(below) > MAX_NAMES:
+                return None
+            found = [*found, *(f"{name}/{inner}" for inner in below)]
         return found
 
     def _whole(self, base: str, shown: str, rest: list[str], sweep: bool) -> Spot:

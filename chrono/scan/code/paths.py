@@ -53,9 +53,9 @@ def globbed(base: object, pattern: object, recursive: bool = False) -> Items:
     root = join_path(base, pattern[:cut]) if base != "" else pattern[:cut]
     rest = pattern[cut:]
     if "**" in rest or recursive:
-        # What lies deeper is of the same kind as what lies on top.
+        # All of a folder is the folder; a name is looked for on every level.
         rest = rest.rpartition("/")[2]
-        rest = "*" if rest in ("**", "*.*", "*") else rest
+        rest = "*" if rest in ("**", "*.*", "*") else f"**/{rest}"
     pieces = (*pieces_of(root), Wild(rest)) if root in ("",) or cut else (*pieces_of(root), "/", Wild(rest))
     return Items((), text_of(pieces))
 

@@ -197,3 +197,16 @@ def test_a_tilde_that_no_file_bears_means_the_home() -> None:
     world = FakeWorld({"/p/src/a.py": "x"}, cwd="/p", home="/home/dev")
     (spot,) = Ground(world).spots("~/x", "/p")
     assert spot.target.path == "/home/dev/x"
+
+
+def test_two_stars_find_a_name_on_every_level_but_not_in_build_output() -> None:
+    ground = Ground(world(**{f"{PROJECT}/src/deep/er/x.py": "x", f"{PROJECT}/node_modules/a/y.py": "y"}))
+    found = {spot.target.path for spot in ground.spots("**/*.py", PROJECT)}
+    assert {f"{PROJECT}/src/app.py", f"{PROJECT}/src/deep/er/x.py", f"{PROJECT}/safe.py"} <= found
+    assert f"{PROJECT}/node_modules/a/y.py" not in found
+
+
+def test_more_folders_than_are_looked_into_stand_for_the_whole() -> None:
+    ground = Ground(world(**{f"{PROJECT}/f{n}/x.py": "x" for n in range(500)}))
+    (spot,) = ground.spots("**/*.py", PROJECT)
+    assert spot.target.whole

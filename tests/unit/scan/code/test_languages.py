@@ -213,7 +213,7 @@ def test_what_is_only_printed_defined_or_commented_is_silent(language: str, sour
 
 
 KEPT_SMALL = [
-    ("python", "from pathlib import Path\nfor p in Path('.').rglob('*.pyc'):\n  p.unlink()", ("rm", "-f", "*.pyc")),
+    ("python", "from pathlib import Path\nfor p in Path('.').rglob('*.pyc'):\n  p.unlink()", ("rm", "-f", "**/*.pyc")),
     ("python", "import os\nfor f in os.listdir('/x'):\n  if f.endswith('.tmp'):\n    os.remove('/x/' + f)", ("rm", "-f", "/x/*.tmp")),
     ("python", "import os\nfor f in os.listdir('/x'):\n  if not f.endswith('.tmp'):\n    continue\n  os.remove('/x/' + f)", ("rm", "-f", "/x/*.tmp")),
     ("javascript", "const fs = require('fs'); fs.readdirSync('.').filter(f => f.endsWith('.log')).forEach(f => fs.unlinkSync(f))", ("rm", "-f", "*.log")),
