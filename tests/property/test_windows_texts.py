@@ -15,13 +15,11 @@ from chrono.testing.world import FakeWorld
 
 WORLD = FakeWorld({"/home/dev/proj/src/a.py": "x\n"})
 
-ATOMS = st.sampled_from(
-    """Remove-Item $x -Recurse ' " ( ) { } [ ] @ $( | ; & && || , . :: -f -join + = % ? foreach if for while function
+WORDS = """Remove-Item $x -Recurse ' " ( ) { } [ ] @ $( | ; & && || , . :: -f -join + = % ? foreach if for while function
     try catch iex C:\\ ~ 1 .. [char] ` < > >> 2>&1 # @{ @' '@ ^ %i in do set call goto :a !x! %x% echo else exist rd /s
     param $_ -split class enum using return throw switch default new -eq [int] $env:TEMP gci %{ ForEach-Object
     Where-Object Start-Process cmd /c \u00e9 \u201c \u2013""".split()
-    + ["\n", " ", "\t", "\r\n", "`\n", "^\n", "@'\n", "\n'@", "\x00", "\x02"]  # noqa: RUF005
-)
+ATOMS = st.sampled_from([*WORDS, "\n", " ", "\t", "\r\n", "`\n", "^\n", "@'\n", "\n'@", "\x00", "\x02"])
 TEXTS = st.one_of(
     st.lists(ATOMS, max_size=40).map(" ".join), st.lists(ATOMS, max_size=40).map("".join), st.text(max_size=80)
 )
