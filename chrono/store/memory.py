@@ -9,6 +9,7 @@ import hashlib
 import os
 import stat as stat_module
 from bisect import bisect_left
+from collections.abc import Callable
 
 from chrono.errors import StoreError
 from chrono.ids import CommitId
@@ -112,6 +113,19 @@ class Memory:
             folder.touched = False
         self._cached = cached
         self._stamp = statcache.stamp(self._path)
+
+    def follow(self, commit: CommitId, change: Callable[[Folder], tuple[bytes, ...]]) -> None:
+        """Keeps what is in memory after `change` has brought it to the state of `commit`; it returns which folders
+        went away. Where nothing is in memory, or where it fails, the file stays: it is true of what did not change."""
+        cached = self._in_memory()
+        if cached is None:
+            return
+        try:
+            gone = change(cached.root)
+        except OSError:
+            self.forget()
+            return
+        self.keep(cached.root, gone, commit, Rules(fingerprint=cached.rules))
 
     def forget(self) -> None:
         """Memory is not to be believed any more; the file is."""

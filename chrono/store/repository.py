@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -29,11 +30,14 @@ from chrono.store.memory import Memory, open_contents, read_rules
 from chrono.store.metadata import EMPTY
 from chrono.store.metadata import parse as parse_metadata
 from chrono.store.objects import HashOnly, NewObjects, Objects
+from chrono.store.reading import FileReader
+from chrono.store.refresh import Refresh
 from chrono.store.refs import AUTO, META, OPERATIONS, RESCUE, Refs
 from chrono.store.restore import Restored, RestorePlan
 from chrono.store.savepoint import Savepoint, encode
 from chrono.store.scanning import RACY_NS, Found, Rules, Scan
 from chrono.store.snapshot import Capture, Content, Skip, Survey
+from chrono.store.statcache import Folder
 from chrono.store.tracing import Tracer
 
 if TYPE_CHECKING:
@@ -44,6 +48,8 @@ if TYPE_CHECKING:
     from chrono.store.upkeep import Upkeep
 
 _NEVER_RACY_NS = 1 << 62
+_WORTH_A_WAIT = 50
+"""After a restore of so many files the next scan is spared reading them."""
 
 
 class Store:
@@ -480,11 +486,19 @@ class Store:
                 stage.remove()
             raise StoreError(f"the restore could not be prepared: {error}", "nothing was touched") from error
         try:
-            return Applier(self._root, plan, stage, self._disk).run()
+            done = Applier(self._root, plan, stage, self._disk).run()
         except OSError as error:
             raise StoreError(
                 f"the restore stopped half-way: {error}", "run chrono doctor to go on with it or to abort it"
             ) from error
+        self._memory.follow(plan.target, lambda base: self._refreshed(base, plan))
+        return done
+
+    def _refreshed(self, base: Folder, plan: RestorePlan) -> tuple[bytes, ...]:
+        if len(plan.writes) > _WORTH_A_WAIT:
+            time.sleep(RACY_NS / 1e9)  # what is younger than this is not believed, and would be read once more
+        reader = FileReader(HashOnly(), self._tick_ns() - RACY_NS)
+        return Refresh(self._root, base, reader).run(plan.steps)
 
     def finish(self, done: Journal) -> None:
         """Removes the journal and the stage; the restore is over."""

@@ -167,7 +167,8 @@ def test_long_results_go_through_the_pager_on_a_terminal_only(tmp_path: Path) ->
     off, off_out, _ = terminal({**environ, "CHRONO_PAGER": ""})
     missing, missing_out, _ = terminal({**environ, "CHRONO_PAGER": "no-such-pager-here"})
     pipe = Screen(piped_out, io.StringIO(), None, environ)
-    for one, stream in ((agents, agents_out), (off, off_out), (missing, missing_out), (pipe, piped_out)):
+    pairs: list[tuple[Screen, io.StringIO]] = [(agents, agents_out), (off, off_out), (missing, missing_out)]
+    for one, stream in [*pairs, (pipe, piped_out)]:
         with one.paged():
             one.line("x")
         assert stream.getvalue() == "x\n"

@@ -16,6 +16,7 @@ from chrono.ids import CommitId, OpId, TreeId
 from chrono.store import tree
 from chrono.store.disk import Disk
 from chrono.store.objects import NewObjects
+from chrono.store.reading import FileReader, Taken
 from chrono.store.snapshot import Content
 
 from .conftest import Project
@@ -389,3 +390,56 @@ def test_a_folder_that_stays_for_its_control_files_is_neither_removed_nor_report
     os.chmod(project.path(".claude"), 0o755)
     assert project.restore(second).left == ()
     assert project.store.changes(second, None) == ()
+
+
+def test_what_a_restore_wrote_is_not_read_again_by_the_next_scan(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(80):
+        project.write(f"d{number % 7}/f{number}", f"{number}\n")
+    project.write("gone/deep/x", "x")
+    os.symlink("d0", project.path("link"))
+    first = project.save()
+    for number in range(80):
+        project.write(f"d{number % 7}/f{number}", f"{number} changed\n")
+    os.unlink(project.path("gone/deep/x"))
+    os.rmdir(project.path("gone/deep"))
+    project.write("new/y", "y")
+    os.unlink(project.path("link"))
+    os.mkdir(project.path("link"))
+    done = project.restore(first)
+    assert (done.left, done.written) == ((), 82)
+    read: list[bytes] = []
+    once = FileReader._read_once
+    monkeypatch.setattr(FileReader, "_read_once", lambda self, fd, name: read.append(name) or once(self, fd, name))
+    capture = project.capture()
+    assert read == []
+    assert capture.content == project.store.content(first)
+    assert project.reopen().changes(first, None) == ()
+
+
+def test_a_file_that_others_change_during_the_refresh_is_not_believed(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project.write("a", "first\n")
+    first = project.save()
+    project.write("a", "other\n")
+    taken = FileReader.take
+
+    def late(self: FileReader, fd: int, name: bytes, found: os.stat_result) -> Taken:
+        if project.read("a") == b"first\n":
+            project.write("a", "third\n")
+        return taken(self, fd, name, os.stat(name, dir_fd=fd, follow_symlinks=False))
+
+    with monkeypatch.context() as patch:
+        pre = project.save("rescue")
+        patch.setattr(FileReader, "take", late)
+        with project.store.lock(5):
+            plan = project.store.plan_restore(pre, first)
+            journal = project.store.begin(plan, OpId("0" * 32))
+            project.store.apply(plan, journal)
+            project.store.finish(journal)
+    assert project.read("a") == b"third\n"
+    assert [change.path for change in project.store.changes(first, None)] == ["a"]
+    saved = project.save()
+    assert project.store.read(saved, "a") == b"third\n"
