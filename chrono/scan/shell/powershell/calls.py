@@ -38,9 +38,11 @@ def run_call(m: Machine, node: Call, piped: tuple[Value, ...] | None) -> list[Va
     """Runs a command; answers what it puts out."""
     if not node.words:
         return []
+    here = m.here
     target = evaluate(m, node.words[0])
     arguments = _arguments(m, node.words[1:])
     redirects = _redirects(m, node)
+    m.here = here
     count = len(m.commands)
     out: list[Value] = []
     for option in options_of(target):

@@ -62,11 +62,12 @@ def children(m: Machine, bound: Bound) -> list[Value]:
 
 
 def _below(base: str, name: str, recurse: bool) -> str:
+    sign = "\\" if "\\" in base else "/"
     if not recurse or not name.strip("*"):
-        return f"{base}/{name or '*'}"
+        return f"{base}{sign}{name or '*'}"
     if name.startswith("*"):
-        return collapse(f"{base}/\0{name.lstrip('*')}")
-    return f"{base}/\0/{name}"
+        return collapse(f"{base}{sign}\0{name.lstrip('*')}")
+    return f"{base}{sign}\0{sign}{name}"
 
 
 def narrow_by(item: Thing, field: str, op: str, against: Value) -> list[Value]:
@@ -105,7 +106,7 @@ def narrow_by(item: Thing, field: str, op: str, against: Value) -> list[Value]:
 
 
 def _with_name(item: Thing, base: str, name: str, deep: bool) -> Thing:
-    path = _below(base, name, True) if deep else f"{base}/{name}"
+    path = _below(base, name, deep)
     if not name.strip("*"):
         return item
     fields = tuple(f for f in item.fields if f[0] != "recurse")

