@@ -1,4 +1,4 @@
-"""Owns who may do what: the roles of a policy. Pure.
+"""Owns who may do what: the roles of a policy, and its gates for what chrono itself does. Pure.
 
 Who somebody is, and how that is proved, is left to `workspace.actors` and the approvals.
 """
@@ -25,3 +25,8 @@ def may(policy: Policy, person: str, permission: str) -> bool:
     if len(word) != 1 or len(held) != 1:
         return False
     return permission in (defined[held[0]] if held[0] in defined else BUILT_IN[held[0]])
+
+
+def gate(policy: Policy, action: str) -> str:
+    """What the policy says of an action of chrono's own, such as `mcp.rollback`: "allow" where it says nothing."""
+    return next((one.decision for one in policy.gates if one.action == action), "allow")

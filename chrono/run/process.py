@@ -9,6 +9,7 @@ import contextlib
 import os
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Iterator, Mapping
 from types import FrameType
@@ -51,31 +52,80 @@ def execute(
     timeout_s: float | None = None,
     output: int | None = None,
 ) -> Ended:
-    """Runs `argv` to its end. What cannot be started ends with 127 or 126, what takes too long with 124.
+    """Runs `argv` on this terminal to its end: 127 or 126 where it cannot be started, 124 where it takes too long.
 
     Ctrl-C reaches the command by the terminal; this process waits for it, as a shell does. `output`: a descriptor for
-    its standard output, None for this process's own.
+    its standard output, None for this process's own. For the main thread only.
     """
     began = time.monotonic()
+    process = _start(argv, {**environ, MARK: run_id}, stdout=output)
+    if isinstance(process, Ended):
+        return process
+    with _passing_signals_to(process):
+        try:
+            code: int | None = process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            code = None
+    return _ended(process, code, run_id, began, timeout_s)
+
+
+def execute_aside(
+    argv: tuple[str, ...],
+    environ: Mapping[str, str],
+    run_id: str,
+    *,
+    folder: str,
+    output: int,
+    stop: threading.Event,
+    timeout_s: float | None = None,
+) -> Ended:
+    """Runs `argv` in `folder` without a terminal or input, all it prints to the descriptor `output`.
+
+    `stop` set, or the time over: everything it started is ended, and the exit code is 124.
+    """
+    began = time.monotonic()
+    given = {**environ, MARK: run_id}
+    process = _start(argv, given, cwd=folder, stdin=subprocess.DEVNULL, stdout=output, stderr=output, session=True)
+    if isinstance(process, Ended):
+        return process
+    code = process.poll()
+    while code is None and not stop.wait(0.02) and (timeout_s is None or time.monotonic() - began < timeout_s):
+        code = process.poll()
+    return _ended(process, code, run_id, began, None if stop.is_set() else timeout_s)
+
+
+def _start(
+    argv: tuple[str, ...],
+    environ: dict[str, str],
+    *,
+    cwd: str | None = None,
+    stdin: int | None = None,
+    stdout: int | None = None,
+    stderr: int | None = None,
+    session: bool = False,
+) -> subprocess.Popen[bytes] | Ended:
     try:
-        process = subprocess.Popen(argv, env={**environ, MARK: run_id}, stdout=output)
+        return subprocess.Popen(
+            argv, cwd=cwd, env=environ, stdin=stdin, stdout=stdout, stderr=stderr, start_new_session=session
+        )
     except FileNotFoundError:
         return Ended(NOT_FOUND, f"there is no program {argv[0]!r}", 0.0, ())
     except OSError as error:
         return Ended(NOT_EXECUTABLE, f"{argv[0]} cannot be run: {error.strerror}", 0.0, ())
+
+
+def _ended(
+    process: subprocess.Popen[bytes], code: int | None, run_id: str, began: float, timeout_s: float | None
+) -> Ended:
+    """What became of a process that ended with `code`; None: it is ended now."""
     how = ""
-    with _passing_signals_to(process):
-        try:
-            code = process.wait(timeout_s)
-        except subprocess.TimeoutExpired:
-            end_tree(process.pid, run_id)
-            process.wait()
-            code, how = TIMED_OUT, f"ended after {timeout_s:g} s"
-    duration = time.monotonic() - began
-    if code < 0:
-        how = f"ended by {signal_name(-code)}"
-        code = 128 - code
-    return Ended(code, how or f"exit code {code}", duration, left_behind(run_id))
+    if code is None:
+        end_tree(process.pid, run_id)
+        process.wait()
+        code, how = TIMED_OUT, "cancelled" if timeout_s is None else f"ended after {timeout_s:g} s"
+    elif code < 0:
+        how, code = f"ended by {signal_name(-code)}", 128 - code
+    return Ended(code, how or f"exit code {code}", time.monotonic() - began, left_behind(run_id))
 
 
 def signal_name(number: int) -> str:

@@ -41,9 +41,10 @@ class Request(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """A request with its verdict, and the policy it was judged by."""
+    """A request with the folder it would run in, its verdict, and the policy it was judged by."""
 
     request: Request
+    folder: str
     assessed: Assessed
     policy: Policy
 
@@ -76,10 +77,10 @@ def request(words: tuple[str, ...], *, shell: str | None = None) -> Request:
     return Request(words, shlex.join(words))
 
 
-def judge(ws: Workspace, asked: Request, environ: Mapping[str, str]) -> Judged:
-    """The verdict on a request. Raises PolicyError, PluginError, Denied."""
-    assessor = Assessor.open(os.getcwd(), environ)
-    return Judged(asked, assessor.assess(asked.text), assessor.policy)
+def judge(asked: Request, folder: str, environ: Mapping[str, str]) -> Judged:
+    """The verdict on a request that would run in `folder`. Raises PolicyError, PluginError, Denied."""
+    assessor = Assessor.open(folder, environ)
+    return Judged(asked, folder, assessor.assess(asked.text), assessor.policy)
 
 
 def refuse_force(judged: Judged, environ: Mapping[str, str], *, agent: str | None) -> None:
@@ -160,7 +161,7 @@ def _record(
         tool="run",
         cmd=said.text,
         cmd_c=said.commitment,
-        cwd=os.getcwd(),
+        cwd=judged.folder,
         decision=decision,
         rules=tuple(dict.fromkeys(item.finding.rule for item in verdict.findings)),
         score=verdict.score,

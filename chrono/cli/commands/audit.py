@@ -467,3 +467,74 @@ def _ssh_signature(ws: Workspace, note: str, out: str) -> str:
         raise ChronoError("the log is not signed (CHRONO_AUDIT_UNSIGNED=1)")
     write_out(f"{out}.sig", sshsig(note.encode("utf-8"), signer).encode("ascii"))
     return f"chrono {openssh_line(signer.public)}"
+
+
+# --- what was taken out
+
+
+def run_reveal(
+    ctx: typer.Context,
+    number: Annotated[int, typer.Argument(metavar="N", help="The record's number.", show_default=False)],
+    json: Json = False,
+) -> None:
+    """Show what a command was before its secrets were taken out.
+
+    Works where CHRONO_AUDIT_KEEP_RAW_DAYS was set when it ran, for so many days. The text and its salt prove that it
+    is what the record is committed to. Looking is recorded.
+    """
+    from chrono.audit.record import Act, Entry
+    from chrono.audit.reveal import find
+    from chrono.workspace.actors import actor
+
+    screen = screen_of(ctx)
+    ws, committed = _committed(screen, number, "see what was taken out of a command")
+    kept = find(ws.home, committed, now_ns=ws.clock.now_ns())
+    if kept is None:
+        raise ChronoError(
+            f"what was taken out of record {number} was not kept, or not for so long",
+            "CHRONO_AUDIT_KEEP_RAW_DAYS=N keeps it for N days from then on",
+        )
+    ws.log.append(Entry("audit.read", actor(screen.environ), Act(more=(("record", number),))), timeout_s=30)
+    if json:
+        screen.value({"n": number, "raw": kept.raw, "salt": kept.salt.hex(), "cmd_c": committed})
+    else:
+        screen.block(kept.raw + "\n")
+
+
+def run_erase(
+    ctx: typer.Context,
+    number: Annotated[int, typer.Argument(metavar="N", help="The record's number.", show_default=False)],
+    json: Json = False,
+) -> None:
+    """Delete what was taken out of a command and kept.
+
+    The log stays as it is, byte for byte, and verifies; what the record is committed to can no longer be shown.
+    """
+    from chrono.audit.reveal import erase
+
+    screen = screen_of(ctx)
+    ws, committed = _committed(screen, number, "erase what was kept of a command")
+    gone = erase(ws.home, committed)
+    if json:
+        screen.value({"n": number, "erased": gone})
+    else:
+        screen.line(f"what was kept of record {number} is erased" if gone else "nothing was kept")
+
+
+def _committed(screen: Screen, number: int, what: str) -> tuple[Workspace, str]:
+    from itertools import islice
+
+    from chrono.audit.place import project_place
+    from chrono.audit.verify import read_records
+
+    if screen.agent:
+        raise Denied(f"an agent cannot {what} ({screen.agent} is set)", "a person runs this in a terminal of their own")
+    ws = workspace(screen)
+    ws.require_own()
+    if number < 0:
+        raise UsageError(f"{number} is not the number of a record")
+    record = next(islice(read_records(project_place(ws.layout)), number, None), None)
+    committed = record.act.get("cmd_c") if record is not None else None
+    if not isinstance(committed, str) or len(committed) != 64 or not committed.isalnum():
+        raise ChronoError(f"nothing was taken out of record {number}")
+    return ws, committed

@@ -13,7 +13,7 @@ import typer
 from chrono.cli import shapes
 from chrono.cli.listing import print_left, print_plan
 from chrono.cli.options import Json, screen_of
-from chrono.cli.place import workspace
+from chrono.cli.place import here, workspace
 from chrono.cli.render import Screen
 from chrono.cli.text import count
 from chrono.errors import Denied
@@ -55,7 +55,7 @@ def run(
     ws = workspace(screen)
     by = actor(screen.environ, source="run")
     with screen.working("judging"):
-        judged = supervisor.judge(ws, asked, screen.environ)
+        judged = supervisor.judge(asked, here(), screen.environ)
     forced = force and judged.decision != "allow"
     if forced:
         supervisor.refuse_force(judged, screen.environ, agent=screen.agent)

@@ -162,3 +162,12 @@ def test_nothing_to_roll_back_names_the_one_before(project: Path, chrono: Any) -
     chrono("snapshot", "-m", "second")
     ran = chrono("rollback")
     assert ran.code == 0 and "nothing to roll back" in ran.out and f"the one before is {first[:12]}" in ran.out
+
+
+def test_a_gate_leaves_rollbacks_to_people(project: Path, chrono: Any) -> None:
+    (project / "chrono-policy.yaml").write_text("gates:\n  mcp.rollback: approve\n")
+    (project / "made").write_text("x")
+    ran = chrono("rollback", CLAUDECODE="1")
+    assert ran.code == 4 and "people" in ran.err and (project / "made").exists()
+    assert chrono("rollback", "--dry-run", CLAUDECODE="1").code == 0
+    assert chrono("rollback").code == 0 and not (project / "made").exists()
