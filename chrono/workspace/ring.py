@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 STEPS = ("objects", "commit", "record", "ref", "cache")
 """The steps of the ring in order (specs: audit section 4); a crash test stops after each."""
 
-HOOK_WAIT_S = 5.0
+HOOK_WAIT_S = 10.0
+"""How long a hook waits for a lock. Half its deadline: a busy machine may starve who holds it for seconds, and a hook
+that gives up blocks a call for nothing."""
 CLI_WAIT_S = 30.0
 
 AtStep = Callable[[str], None]
