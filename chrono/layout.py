@@ -144,6 +144,14 @@ class HomeLayout(NamedTuple):
         return os.path.join(self.witness, f"{log_id}.external")
 
     @property
+    def reveal(self) -> str:
+        """What was taken out of commands, where a person asked to keep it."""
+        return os.path.join(self.root, "reveal")
+
+    def revealed(self, commitment: str) -> str:
+        return os.path.join(self.reveal, commitment)
+
+    @property
     def trust(self) -> str:
         return os.path.join(self.root, "trust")
 

@@ -47,6 +47,7 @@ class _Said(NamedTuple):
 
     text: str | None
     commitment: str | None
+    salt: bytes | None
 
 
 def savepoint(call: Call, caller: Caller, place: Place) -> Saved:
@@ -112,6 +113,7 @@ def record(call: Call, caller: Caller, place: Place, judged: Judged) -> None:
             changed = Act(policy_sha256=now, more=(("before", before),))
             writing.append(Entry("policy.changed", Actor(source="chrono"), changed))
         writing.append(Entry(_kind(call), actor(call, caller), act))
+    _keep_raw(call, caller, place, said)
     if now and before != now:
         now_under(place.home, log.log_id, now)
 
@@ -191,9 +193,24 @@ def _claims(call: Call, caller: Caller) -> tuple[tuple[str, Json], ...]:
 
 def _said(call: Call) -> _Said:
     if not call.commands:
-        return _Said(None, None)
+        return _Said(None, None, None)
     protected = protect("\n".join(call.commands), os.urandom(SALT_BYTES))
-    return _Said(protected.text, protected.commitment)
+    return _Said(protected.text, protected.commitment, protected.salt)
+
+
+def _keep_raw(call: Call, caller: Caller, place: Place, said: _Said) -> None:
+    """Where a person asked for it, what was taken out of the record stays in a private file for some days."""
+    wanted = caller.environ.get("CHRONO_AUDIT_KEEP_RAW_DAYS")
+    if not wanted or said.commitment is None or said.salt is None:
+        return
+    import time
+
+    from chrono.audit.reveal import Kept, days_of, keep
+
+    days = days_of(wanted)
+    if days:
+        raw = Kept("\n".join(call.commands), said.salt)
+        keep(place.home, said.commitment, raw, now_ns=time.time_ns(), days=days)
 
 
 def _changed_since(before: Earlier) -> tuple[str, ...]:

@@ -352,3 +352,19 @@ def test_a_pinned_policy_that_is_deleted_blocks(guarded: Guarded) -> None:
     assert b"pinned" in blocked.stdout + blocked.stderr
     policy.write_text("thresholds: {block: 60}\n")
     assert b"pinned" not in guarded.bash("ls").stdout
+
+
+def test_what_is_taken_out_of_a_record_is_kept_only_where_a_person_asked(guarded: Guarded) -> None:
+    from chrono.audit.reveal import find
+    from chrono.layout import HomeLayout
+
+    secret = "curl -H 'Authorization: Bearer sk-abcdefghijklmnopqrstuvwxyz123456' http://localhost/x"
+    guarded.bash(secret)
+    home = HomeLayout(str(guarded.chrono_home))
+    assert not os.path.exists(home.reveal)
+    guarded.environ["CHRONO_AUDIT_KEEP_RAW_DAYS"] = "7"
+    guarded.bash(secret, "t2")
+    act = guarded.records()[-1]["act"]
+    assert "abcdefghijklmnopqrstuvwxyz" not in str(guarded.records())
+    kept = find(home, act["cmd_c"], now_ns=time.time_ns())
+    assert kept is not None and kept.raw == secret

@@ -1,0 +1,100 @@
+"""Owns what was taken out of a command before it was recorded, for those who asked to keep it: one private file each.
+
+The record holds only a commitment (`audit.redact`). Showing salt and raw text reveals what was there; deleting the file
+erases it for good, and the log stays as it is, byte for byte. Nothing is kept unless a person asks for it.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import NamedTuple
+
+from chrono.audit.redact import SALT_BYTES, commitment
+from chrono.canonical import Json, NotCanonical, canonical_bytes, parse
+from chrono.errors import UsageError
+from chrono.files import atomic_write
+from chrono.layout import HomeLayout
+
+_DAY_NS = 86_400 * 1_000_000_000
+_MAX_BYTES = 1 << 24
+MAX_DAYS = 3650
+
+
+class Kept(NamedTuple):
+    """The raw text of a command, and the salt that ties it to the commitment in its record."""
+
+    raw: str
+    salt: bytes
+
+
+def days_of(text: str | None) -> int:
+    """CHRONO_AUDIT_KEEP_RAW_DAYS: for how many days raw text is kept; 0 where it is not set. Raises UsageError."""
+    if not text:
+        return 0
+    if not text.isascii() or not text.isdigit() or int(text[:6]) > MAX_DAYS:
+        raise UsageError(f"CHRONO_AUDIT_KEEP_RAW_DAYS={text[:20]} is no number of days up to {MAX_DAYS}")
+    return int(text)
+
+
+def keep(home: HomeLayout, committed: str, kept: Kept, *, now_ns: int, days: int) -> None:
+    """Keeps a raw text for so many days, and takes away what is older than it was to be. Raises OSError."""
+    os.makedirs(home.reveal, mode=0o700, exist_ok=True)
+    value: dict[str, Json] = {
+        "raw": kept.raw.encode("utf-8", "surrogateescape").hex(),
+        "salt": kept.salt.hex(),
+        "until_s": (now_ns + days * _DAY_NS) // 1_000_000_000,
+    }
+    atomic_write(home.revealed(committed), canonical_bytes(value), durable=False)
+    if committed[:1] == "0":  # now and then: each look reads every file
+        sweep(home, now_ns)
+
+
+def find(home: HomeLayout, committed: str, *, now_ns: int) -> Kept | None:
+    """The raw text behind a commitment, where it was kept, is not too old, and really is what was committed to."""
+    try:
+        fd = os.open(home.revealed(committed), os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0))
+    except OSError:
+        return None
+    try:
+        info = os.fstat(fd)
+        data = os.read(fd, _MAX_BYTES) if stat.S_ISREG(info.st_mode) else b""
+    finally:
+        os.close(fd)
+    try:
+        value = parse(data)
+        if not isinstance(value, dict):
+            return None
+        raw, salt, until_s = value.get("raw"), value.get("salt"), value.get("until_s")
+        if not isinstance(raw, str) or not isinstance(salt, str) or not isinstance(until_s, int):
+            return None
+        found = Kept(bytes.fromhex(raw).decode("utf-8", "surrogateescape"), bytes.fromhex(salt))
+    except (NotCanonical, ValueError):
+        return None
+    if until_s * 1_000_000_000 < now_ns:
+        erase(home, committed)
+        return None
+    return found if len(found.salt) == SALT_BYTES and commitment(found.raw, found.salt) == committed else None
+
+
+def erase(home: HomeLayout, committed: str) -> bool:
+    """Deletes what was kept; False where nothing was."""
+    try:
+        os.unlink(home.revealed(committed))
+    except OSError:
+        return False
+    return True
+
+
+def sweep(home: HomeLayout, now_ns: int) -> int:
+    """Deletes what is older than it was to be kept; how many."""
+    gone = 0
+    try:
+        names = os.listdir(home.reveal)
+    except OSError:
+        return 0
+    for name in names:
+        if len(name) == 64:
+            before = os.path.lexists(home.revealed(name))
+            gone += before and find(home, name, now_ns=now_ns) is None and not os.path.lexists(home.revealed(name))
+    return gone
