@@ -411,7 +411,12 @@ def test_what_a_restore_wrote_is_not_read_again_by_the_next_scan(
     assert (done.left, done.written) == ((), 82)
     read: list[bytes] = []
     once = FileReader._read_once
-    monkeypatch.setattr(FileReader, "_read_once", lambda self, fd, name: read.append(name) or once(self, fd, name))
+
+    def noted(self: FileReader, fd: int, name: bytes) -> Taken:
+        read.append(name)
+        return once(self, fd, name)
+
+    monkeypatch.setattr(FileReader, "_read_once", noted)
     capture = project.capture()
     assert read == []
     assert capture.content == project.store.content(first)
