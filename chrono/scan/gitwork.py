@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterator
 
 from chrono.layout import PROJECT_DIR
-from chrono.scan.command import Command, Glob, Word
+from chrono.scan.command import Command, Glob, Pattern, Word
 from chrono.scan.finding import Target
 from chrono.scan.gitindex import is_changed, is_committed, is_tracked, may_be_ignored
 from chrono.scan.options import Parsed, parse
@@ -43,6 +43,8 @@ def git_touches(command: Command, ground: Ground) -> Iterator[Claim | Touch]:
     verb = parsed.words[0] if parsed.words else ""
     rest = parsed.words[1:]
     git = _Git(command, parsed, ground)
+    if isinstance(command.cwd, Pattern) and git.folder is None and _is_scratch(command.cwd, ground):
+        return
     if verb == "reset":
         if parsed.has("--hard") or parsed.has("--merge"):
             yield from git.everything("discard")
@@ -80,6 +82,11 @@ def git_touches(command: Command, ground: Ground) -> Iterator[Claim | Touch]:
         and (verb == "checkout-index" or parsed.has("-u"))
     ):
         yield from git.everything("discard")
+
+
+def _is_scratch(cwd: Pattern, ground: Ground) -> bool:
+    """Whether a folder that is known in part is one of `mktemp -d`: nothing in it is older than the text."""
+    return all(spot.target.place == "temp" for spot in ground.spots(cwd, "/"))
 
 
 def worktree_of(command: Command, ground: Ground) -> Target:

@@ -199,12 +199,15 @@ def _remember(command: Command, ground: Ground, history: History) -> None:
     if name in ("find", "gfind"):
         history.find = command
     elif name in ("mkdir", "mktemp"):
-        for word in parse(command.argv, ("gnu", (("", frozenset(["-m", "--mode", "-p", "--tmpdir"])),))).words:
+        with_value = ["-m", "--mode"] if name == "mkdir" else ["-p", "--tmpdir"]
+        for word in parse(command.argv, ("gnu", (("", frozenset(with_value)),))).words:
             _made(word, command, ground, history)
     elif name == "git":
         words = parse(command.argv, _WORKTREE).words
         if words[:2] == ("worktree", "add") and len(words) > 2:
             _made(words[2], command, ground, history)
+        elif words[:1] == ("init",) and len(words) > 1:
+            _made(words[1], command, ground, history)
         elif words[:1] == ("clone",):
             words = parse(command.argv, _CLONE).words
             _remember_clone(words[1:], command, ground, history)

@@ -221,7 +221,8 @@ def _move(m: Machine, target: str, state: State) -> None:
     """Into a folder; where it is not sure that it exists, the state after a failure keeps the old one."""
     places = tuple(dict.fromkeys(_place(cwd, target) for cwd in state.cwds))
     found = m.world.lstat(places[0]) if len(places) == 1 and "\0" not in places[0] else None
-    if found is None or found.kind not in ("dir", "link"):
+    made = len(places) == 1 and places[0] in m.made
+    if not made and (found is None or found.kind not in ("dir", "link")):
         failed = state.copy()
         failed.status = NONZERO_STATUS
         state.failed = failed

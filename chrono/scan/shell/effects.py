@@ -16,10 +16,39 @@ def on_files(m: Machine, name: str, argv: Argv, state: State) -> None:
         _download(m, name, argv, state)
     elif name == "sed" and m.files and any(word.startswith(("-i", "--in-place")) for word in argv):
         _edit(m, argv, state)
+    elif name in ("mkdir", "git"):
+        for word in _new_folders(name, argv):
+            key = m.key_of(word, state)
+            if key is not None and _can_be_made(m, key):
+                m.made.add(key)
     elif name == "dd":
         for word in argv[1:]:
             if word.startswith("of="):
                 m.write_file(word[3:], state.stdin if not any(w.startswith("if=") for w in argv) else None, state)
+
+
+def _new_folders(name: str, argv: Argv) -> Argv:
+    """The folders that `mkdir`, `git init`, `git clone` and `git worktree add` are told to make."""
+    words = tuple(word for at, word in enumerate(argv[1:], 1) if word[:1] != "-" and argv[at - 1] not in ("-m", "-b"))
+    if name == "mkdir":
+        return words
+    if words[:1] == ("init",):
+        return words[1:]
+    if words[:1] == ("clone",) and len(words) > 1:
+        return words[2:] or (words[1].rstrip("/").rpartition("/")[2].removesuffix(".git"),)
+    return words[2:3] if words[:2] == ("worktree", "add") else ()
+
+
+def _can_be_made(m: Machine, path: str) -> bool:
+    """Whether making a folder there succeeds as far as can be told: below scratch folders or where the text runs."""
+    if "\0" in path or not path.startswith(("/tmp/", "/var/tmp/", m.world.cwd.rstrip("/") + "/")):
+        return False
+    while path != "/":
+        found = m.world.lstat(path)
+        if found is not None:
+            return found.kind == "dir"
+        path = path.rpartition("/")[0] or "/"
+    return True
 
 
 def _copy(m: Machine, name: str, argv: Argv, state: State) -> None:

@@ -69,11 +69,17 @@ def run_body(m: Machine, body: Body, state: State) -> None:
             run_node(m, node, state)
             if state.failed is not None:
                 # After a failure the shell goes on, unless `set -e` ends it.
-                if "e" in state.options and not m.conditions:
+                if ("e" in state.options and not m.conditions) or _went_into_new(m, node, state):
                     state.failed = None
                 settle(state)
         if state.dead:
             return
+
+
+def _went_into_new(m: Machine, node: Node, state: State) -> bool:
+    """`mkdir x && cd x`: a list that ends in a folder the text has just made is taken to succeed."""
+    joined = isinstance(node, AndOr) and all(op == "&&" for op, _ in node.items[1:])
+    return joined and len(state.cwds) == 1 and state.cwds[0] in m.made
 
 
 def run_condition(m: Machine, body: Body, state: State) -> None:

@@ -106,7 +106,8 @@ class Machine:
     """One evaluation.
 
     - Gathered: `commands`, `refusals`, `writes`, `files` (path -> text, None where it is not known), `file_sources`
-      (path -> argvs whose output it holds), `copies` (path -> file of the machine that it was copied from).
+      (path -> argvs whose output it holds), `copies` (path -> file of the machine that it was copied from),
+      `made` (folders that the text itself has surely made).
     - Where it stands: `here` (offsets in the text that runs), `origin` (that text's file, None for the outermost),
       `via`, `dialect`, the running `calls` and `loops`. `homes`: for functions out of a file, it and its link.
     - Of the command that runs: `redirects`, `assigns`, `unset` names, `sources` (argvs whose output is in its words),
@@ -136,6 +137,7 @@ class Machine:
         self.files: dict[str, str | None] = {}
         self.file_sources: dict[str, tuple[Argv, ...]] = {}
         self.copies: dict[str, str] = {}
+        self.made: set[str] = set()
         self.fed: dict[str, str] = {}
         self.kept_chars = 0
         self.budget = Budget()

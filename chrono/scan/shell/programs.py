@@ -157,11 +157,12 @@ def _mktemp(m: Machine, args: Args, state: State) -> str:
             in_folder = True
         elif not word.startswith("-"):
             template = word
-    if not template:
-        return f"{root}/tmp.\0\n"
-    shown = re.sub(r"X{3,}", "\0", template)
+    shown = re.sub(r"X{3,}", "\0", template) if template else f"{root}/tmp.\0"
     shown = shown if "\0" in shown else shown + "\0"
-    return (f"{root}/{shown}" if in_folder and not shown.startswith("/") else shown) + "\n"
+    path = f"{root}/{shown}" if in_folder and not shown.startswith("/") else shown
+    if any(arg in ("-d", "--directory", "-dt", "-td") for arg in args):
+        m.made.add(path)
+    return path + "\n"
 
 
 def _find(m: Machine, args: Args, state: State) -> str:
