@@ -159,6 +159,7 @@ SECTIONS: tuple[tuple[str, tuple[Verb, ...]], ...] = (
                     ("prove", "Prove one record to somebody who does not have the log."),
                     ("verify-proof", "Check a proof of one record."),
                     ("checkpoint", "Export the newest signed checkpoint."),
+                    ("timestamp", "Have an authority date the newest checkpoint."),
                     ("export", "Export records for a spreadsheet or a SIEM."),
                     ("reveal", "Show what a command was before its secrets were taken out."),
                     ("erase", "Delete what was taken out of a command and kept."),

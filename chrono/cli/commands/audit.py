@@ -455,6 +455,55 @@ def run_checkpoint(
         screen.text(line, indent=2)
 
 
+def run_timestamp(
+    ctx: typer.Context,
+    tsa: Annotated[str, typer.Option("--tsa", metavar="URL", help="The time stamp authority.", show_default=False)],
+    out: Annotated[
+        str,
+        typer.Option("--out", "-o", metavar="FILE", help="The checkpoint; the stamp is FILE.tsr.", show_default=False),
+    ],
+    ca: Annotated[
+        str | None, typer.Option("--ca", metavar="FILE", help="Check the stamp against these certificates (openssl).")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Have an authority date the newest checkpoint (RFC 3161).
+
+    Whoever steals the key later cannot write records into the time before. Anybody checks it with
+    openssl ts -verify -data FILE -in FILE.tsr -CAfile CERTIFICATES
+    """
+    import base64
+
+    from chrono.audit import checkpoint, stamp
+    from chrono.audit.external import External, add_external
+    from chrono.audit.place import project_place
+    from chrono.audit.proof import NotAProof, newest_checkpoint
+    from chrono.clock import rfc3339
+
+    screen = screen_of(ctx)
+    ws = workspace(screen)
+    ws.require_own()
+    try:
+        note = newest_checkpoint(project_place(ws.layout))
+    except NotAProof as error:
+        raise ChronoError(str(error)) from None
+    with screen.working("asking the authority"):
+        answer = stamp.stamp(note, tsa)
+    if ca is not None:
+        stamp.check(note, answer, ca)
+    write_out(out, note.encode("utf-8"))
+    write_out(f"{out}.tsr", answer)
+    point, _ = checkpoint.parse(note)
+    at, proof = rfc3339(ws.clock.now_ns()), base64.b64encode(answer).decode("ascii")
+    add_external(ws.home, ws.log.log_id, [External("W6", tsa, point.size, point.root.hex(), at, proof)])
+    if json:
+        screen.value({"checkpoint": out, "stamp": f"{out}.tsr", "size": point.size, "checked": ca is not None})
+        return
+    screen.text(f"{tsa} dated the checkpoint of {count(point.size, 'record')}: {out}, {out}.tsr")
+    if ca is None:
+        screen.note("not checked against the authority's certificates: --ca FILE does that")
+
+
 def _ssh_signature(ws: Workspace, note: str, out: str) -> str:
     from chrono.audit.keys import find_signer
     from chrono.audit.pin import read_pin
