@@ -159,11 +159,13 @@ class _Git:
 
     def _is_path(self, word: Word) -> bool:
         """Whether git takes a bare argument of checkout for a path."""
-        if not isinstance(word, str) or self.folder is None:
+        if not isinstance(word, str):
             return False
         if word in (".", "..", ":/", "*") or word.startswith(("./", "../", ":(", ":/")) or is_glob(word):
             return True
         top = self.top()
+        if self.folder is None:
+            return False
         if top is not None and self.ground.world.lstat(os.path.join(top, ".git/refs/heads", word)) is not None:
             return False
         return self.ground.world.lstat(os.path.join(self.folder, word)) is not None

@@ -11,7 +11,7 @@ from chrono.scan.command import Command, Many, Pattern, Word
 from chrono.scan.options import parse, program_names
 from chrono.scan.rule import Options
 
-_FILTERS = frozenset("grep egrep fgrep rg head tail sort uniq tr sed awk cut tac tee cat xargs parallel".split())
+_FILTERS = frozenset("grep egrep fgrep rg head tail sort shuf uniq tr sed awk cut tac tee cat xargs parallel".split())
 _GIT_LISTS = frozenset(["ls-files", "diff", "status", "show", "diff-tree", "grep", "ls-tree", "log"])
 _LS: Options = ("gnu", (("", frozenset(["-I", "-w", "--ignore", "--hide", "--sort", "--time"])),))
 _GREP: Options = (

@@ -154,7 +154,7 @@ def _listed(command: Command, found_by: Command | None) -> Command:
         words = tuple(find_words(found_by))
         tree = parse(argv).has_any(("-r", "-R", "--recursive"))
         words = tuple(word for word in words if tree or isinstance(word, Pattern))
-        put = [w for word in argv for w in (words if isinstance(word, Pattern) and words else (word,))]
+        put = [w for word in argv for w in (_put_in(word, words) if isinstance(word, Pattern) and words else (word,))]
         return command._replace(argv=tuple(dict.fromkeys(put)) if len(put) > len(argv) else tuple(put))
     unknown = any(not isinstance(word, str) for word in argv[1:])
     if command.upstream and unknown and command.via and command.via[-1].startswith(("xargs", "parallel")):
@@ -166,6 +166,18 @@ def _listed(command: Command, found_by: Command | None) -> Command:
                 listed = tuple(f"{w.rstrip('/')}/*" if isinstance(w, str) and "*" not in w else w for w in listed)
             return command._replace(argv=(*known, *listed))
     return command
+
+
+def _put_in(hole: Pattern, words: tuple[Word, ...]) -> tuple[Word, ...]:
+    """What is found in the place of `{}`, with an option in front of it (`of={}`) kept."""
+    head = hole.pieces[0]
+    if head is None or "=" not in head or hole.pieces[-1] is not None:
+        return words
+    return tuple(
+        head + word if isinstance(word, str) else Pattern((head + (word.pieces[0] or ""), *word.pieces[1:]))
+        for word in words
+        if not isinstance(word, Many)
+    )
 
 
 def _is_remote(word: str, name: str) -> bool:
