@@ -13,7 +13,7 @@ from chrono.scan.options import Parsed, flag_is, parse, program_names
 from chrono.scan.paths import Ground, Spot, Touch
 from chrono.scan.rule import GNU, Options, Text
 from chrono.scan.touch import options_of as usual_options
-from chrono.scan.wintouch import POWERSHELL, is_windows_command
+from chrono.scan.wintouch import POWERSHELL, is_windows_tool
 
 MAX_REGEX_SUBJECT = 4096
 MAX_SQL_FILE_BYTES = 1_000_000
@@ -34,7 +34,7 @@ class Case:
         self.touches = touches
         self.fetched = fetched
         self.names = program_names(command.argv[0])
-        self.fold = command.windows or any(is_windows_command(name) for name in self.names)
+        self.fold = (command.windows and command.builtin) or any(is_windows_tool(name) for name in self.names)
         self._usual = next((usual_options(name) for name in self.names if usual_options(name) is not GNU), GNU)
         if self._usual is GNU and command.windows and command.builtin and "-" in "".join(self.names[-1:]):
             self._usual = POWERSHELL
@@ -126,13 +126,26 @@ def names_fit(found: tuple[str, ...], names: tuple[str, ...], prefixes: tuple[st
     return any(name in names or (prefixes and name.startswith(prefixes)) for name in found)
 
 
+_SMALL: dict[int, tuple[tuple[tuple[str, ...], ...], tuple[tuple[str, ...], ...]]] = {}
+
+
+def _in_small_letters(verbs: tuple[tuple[str, ...], ...]) -> tuple[tuple[str, ...], ...]:
+    """Subcommands in small letters; kept by identity, since they live as long as their rules."""
+    known = _SMALL.get(id(verbs))
+    if known is None or known[0] is not verbs:
+        if len(_SMALL) > 2_000:
+            _SMALL.clear()
+        known = _SMALL[id(verbs)] = (verbs, tuple(tuple(map(str.lower, verb)) for verb in verbs))
+    return known[1]
+
+
 def _subcommand(case: Case, verbs: tuple[tuple[str, ...], ...], firsts: frozenset[str]) -> bool:
     if not case.fold and firsts.isdisjoint(case.words):
         return False
     words = case.parsed.words
     if case.fold:
         words = tuple(word.lower() if isinstance(word, str) else word for word in words)
-        verbs = tuple(tuple(map(str.lower, verb)) for verb in verbs)
+        verbs = _in_small_letters(verbs)
     for verb in verbs:
         if words[: len(verb)] == verb:
             case.skip = len(verb)

@@ -209,7 +209,14 @@ def _sed(parsed: Parsed, command: Command) -> bool:
 
 
 def _sort(parsed: Parsed, command: Command) -> bool:
+    if command.windows and not command.builtin and any(_starts(word, "/") for word in command.argv[1:]):
+        # `sort /o file`
+        return False
     return not parsed.has_any(("-o", "--output", "--compress-program", "-T"))
+
+
+def _starts(word: object, sign: str) -> bool:
+    return isinstance(word, str) and word.startswith(sign)
 
 
 def _awk(parsed: Parsed, command: Command) -> bool:

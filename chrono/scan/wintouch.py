@@ -16,6 +16,16 @@ from chrono.scan.rule import Options
 POWERSHELL: Options = ("powershell", ())
 SLASH: Options = ("slash", ())
 
+_TOOLS = frozenset(
+    """
+    reg regedit regini sc net net1 netsh schtasks vssadmin wbadmin wmic bcdedit reagentc fsutil diskpart format
+    cipher taskkill wevtutil auditpol bitsadmin certutil mshta rundll32 regsvr32 cscript wscript msiexec shutdown
+    cmdkey vaultcmd dism diskshadow setx logoff psexec psexec64 winrs ntdsutil procdump procdump64 esentutl runas
+    manage-bde iisreset bootsect winrm wsl installutil cmstp odbcconf sdelete sdelete64 tscon bcdboot mpcmdrun fltmc
+    powershell pwsh cmd winget choco scoop route ipconfig at wslconfig
+    """.split()
+)
+
 Reader = Callable[[str, Parsed], Iterator[Claim]]
 
 _DRIVES = frozenset(
@@ -39,7 +49,13 @@ def is_windows_command(name: str) -> bool:
     return name in _READERS and name not in _ONLY_THERE
 
 
+def is_windows_tool(name: str) -> bool:
+    """Whether a program is one of Windows' own, whose words may be in capitals or not."""
+    return name in _TOOLS or is_windows_command(name)
+
+
 def knows(name: str) -> bool:
+    """Whether `windows_claims` knows the command where a shell of Windows runs it."""
     return name in _READERS
 
 

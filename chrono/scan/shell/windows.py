@@ -15,7 +15,7 @@ _WRAPPERS = frozenset(
 )
 _MARKS: dict[str, tuple[str, ...]] = {
     "git": (
-        "-c", "--config", "config", "submodule", "bisect", "rebase", "filter", "difftool", "mergetool", "--exec", "-x",
+        "--config", "config", "submodule", "bisect", "rebase", "filter", "difftool", "mergetool", "--exec", "-x",
         "--upload", "--receive", "clone", "fetch", "grep", "-o", "--open", "alias", "send-email", "instaweb", "gc",
     ),
     **dict.fromkeys(("npm", "pnpm", "yarn"), ("exec", "x", "dlx", "-c", "--call", "--script-shell", "node")),
@@ -64,6 +64,8 @@ def started_by(
 
 def _may_start(name: str, argv: tuple[Word, ...]) -> bool:
     """Whether a program that mostly does its own work may start something for these arguments."""
+    if name == "git" and argv[1:2] and argv[1] in ("-c", "-C", "--git-dir"):
+        return True
     marks = _MARKS.get(name)
     return marks is None or any(not isinstance(word, str) or word.lower().startswith(marks) for word in argv[1:])
 

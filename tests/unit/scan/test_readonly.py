@@ -123,3 +123,23 @@ def test_a_program_of_the_same_name_beside_the_project_is_not_the_system_s_on_wi
 def test_what_was_refused_is_not_read_only() -> None:
     assert not scan("cat <<", EMPTY, world()).read_only
     assert not scan("ls\0", EMPTY, world()).read_only
+
+
+@pytest.mark.parametrize(
+    ("text", "shell", "wanted"),
+    [
+        ("Get-ChildItem -Recurse | Where-Object Name -like *.py | Select-Object Name", "powershell", True),
+        ("$x = Get-Date; $x.AddDays(1).ToString('o')", "powershell", True),
+        ("Set-Location src; ls; Get-Content app.py", "powershell", True),
+        ("dir & type README.md", "cmd", True),
+        ("(Get-Content a.xml).Save('b.xml')", "powershell", False),
+        ("Get-Date; [IO.Compression.ZipFile]::ExtractToDirectory('a.zip', 'b')", "powershell", False),
+        ("Get-Date > notes.txt", "powershell", False),
+        ("Get-Date; iex $x", "powershell", False),
+        ("Get-Date; & $x", "powershell", False),
+        ("sort /o a.txt b.txt", "cmd", False),
+        ("dir > notes.txt", "cmd", False),
+    ],
+)
+def test_windows_shells_are_read_only_where_it_is_proved(text: str, shell: str, wanted: bool) -> None:
+    assert scan(text, EMPTY, FakeWorld(), shell=shell).read_only is wanted

@@ -74,6 +74,19 @@ _PREFERENCES = {
 }
 
 
+_PURE = frozenset(
+    """tolower tolowerinvariant toupper toupperinvariant tostring clone normalize trim trimstart trimend substring
+    replace split tochararray getenumerator chars get_chars insert remove startswith endswith contains indexof
+    lastindexof padleft padright join equals getstring getbytes frombase64string tobase64string toint32 toint16 tobyte
+    tochar round max min floor ceiling abs pow sqrt combine getfilename getextension getdirectoryname
+    getfilenamewithoutextension getfullpath gettemppath exists readalltext readalllines gettype getenvironmentvariable
+    getfolderpath adddays addhours addminutes addseconds addmonths addyears touniversaltime tolocaltime containskey add
+    clear toarray format concat isnullorempty isnullorwhitespace newguid parse tryparse matches match ismatch escape
+    unescape compareto where foreach new count getfiles getdirectories enumeratefiles getcurrentprocess gethostname
+    urlencode urldecode unescapedatastring escapedatastring reverse sort append item get_item invoke create
+    getnewclosure getvalue keys values startnew stop elapsed""".split()
+)
+"""Methods that change nothing outside of the text's own values, whatever object they belong to."""
 _FILLS = ("read", "readasync", "receive", "receivefrom")
 
 
@@ -256,7 +269,11 @@ def _member(m: Machine, node: Member) -> Value:
             return inner[name]
         return m.ports.method(m, inner, f".{name}", ())
     args = tuple(evaluate(m, arg) for arg in node.args)
+    count = len(m.commands)
     found = m.ports.method(m, inner, name, args)
+    if name not in _PURE and len(m.commands) == count:
+        # What it does is not known: nothing dangerous that the rules could name, but no proof of reading only either.
+        m.call_once(name)
     if name in _FILLS and args and isinstance(node.args[0], Variable) and feeds_of(found):
         # The buffer holds afterwards what was read.
         m.set(node.args[0].name, Unknown(feeds_of(found)))

@@ -69,6 +69,7 @@ class Machine:
         self.sources: dict[str, Feeds] = {}
         self.upstream: tuple[Argv, ...] = ()
         self.after = "always"
+        self.called: set[str] = set()
         self.calls = 0
         self.evals = 0
         self.steps = 0
@@ -128,6 +129,12 @@ class Machine:
                 )
             )
         return first
+
+    def call_once(self, name: str) -> None:
+        """Reports a method whose effect is not known, once for each name."""
+        if name not in self.called and len(self.called) < 24:
+            self.called.add(name)
+            self.emit(["Invoke-Member", name], builtin=True)
 
     # --- variables and folders ----------------------------------------------------------------------------------------
 
