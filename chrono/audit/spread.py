@@ -155,10 +155,10 @@ def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
 def serve() -> None:
     """The life of a helper: a request a line, an answer a line, until the requests end."""
     fd = int(sys.argv[2])
-    for line in sys.stdin.buffer:
-        asked = _requested(line)
-        sys.stdout.buffer.write(_told(read_part(fd, asked)))
-        sys.stdout.buffer.flush()
+    with open(0, "rb", closefd=False) as requests, open(1, "wb", closefd=False) as answers:
+        for line in requests:
+            answers.write(_told(read_part(fd, _requested(line))))
+            answers.flush()
 
 
 # Between the processes: one JSON list a line. Both ends are this file.

@@ -148,7 +148,8 @@ _ETC_CREDENTIALS_BELOW = (
 _STARTUP = frozenset(
     ".bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .zshrc .zshenv .zprofile .zlogin .zlogout "
     ".kshrc .cshrc .tcshrc .login .xinitrc .xprofile .xsession .xsessionrc .inputrc .pam_environment "
-    ".config/fish/config.fish .ssh/config .ssh/rc .ssh/environment .ssh/authorized_keys .ssh/authorized_keys2 .gitconfig "
+    ".config/fish/config.fish .ssh/config .ssh/rc .ssh/environment .ssh/authorized_keys .ssh/authorized_keys2 "
+    ".gitconfig "
     ".config/git/config .pythonrc .pdbrc .gdbinit .lldbinit .npm-init.js "
     "documents/powershell/profile.ps1 documents/windowspowershell/profile.ps1 .config/powershell/profile.ps1".split()
 )
@@ -169,7 +170,8 @@ _REGENERABLE = frozenset(
     ".webpack storybook-static coverage .coverage .nyc_output htmlcov .venv venv __pycache__ .pytest_cache "
     ".mypy_cache .ruff_cache .tox .nox .hypothesis .eggs .ipynb_checkpoints .gradle .dart_tool .bundle .terraform "
     ".sass-cache .eslintcache .stylelintcache .tsbuildinfo cmake-build-debug cmake-build-release CMakeFiles "
-    "TestResults bazel-bin bazel-out bazel-testlogs _site public/build .jekyll-cache tmp temp .tmp .temp logs log obj zig-cache "
+    "TestResults bazel-bin bazel-out bazel-testlogs _site public/build .jekyll-cache tmp temp .tmp .temp "
+    "logs log obj zig-cache "
     ".zig-cache zig-out DerivedData Pods .pytype .pyre test-results playwright-report "
     ".import_linter_cache site-packages "
     ".benchmarks elm-stuff .stack-work dist-newstyle .cpcache .shadow-cljs .metals .bloop .bsp .swc .rpt2_cache "
@@ -180,7 +182,8 @@ _REGENERABLE_ENDS = (".egg-info", ".dist-info", ".dsym", ".xcarchive")
 _DISPOSABLE_ENDS = (
     ".pyc .pyo .pyd .o .obj .a .so .la .lo .class .log .tmp .temp .bak .orig .rej .swp .swo .swn .cache .pid .lock "
     ".gcda .gcno .gcov .profraw .profdata .tsbuildinfo .eslintcache .aux .toc .fls .fdb_latexmk .synctex.gz .map .out "
-    ".whl .coverage .prof .trace .core .dump.tmp .pdb .ilk .idb .pch .tlog .part .crdownload .elc .beam .hi .dyn_o .dyn_hi .ds_store .stackdump"
+    ".whl .coverage .prof .trace .core .dump.tmp .pdb .ilk .idb .pch .tlog .part .crdownload .elc .beam .hi .dyn_o .dyn_hi "
+    ".ds_store .stackdump"
 ).split()
 _DISPOSABLE_NAMES = frozenset(
     "package-lock.json npm-shrinkwrap.json pnpm-lock.yaml go.sum .ds_store thumbs.db desktop.ini "

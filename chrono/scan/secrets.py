@@ -29,7 +29,8 @@ def with_folders(touch: Touch, ground: Ground) -> Touch:
     path = spot.target.path
     if how not in _TAKES or path is None or spot.target.place not in ("dotfile", "home"):
         return touch
-    if (spot.kind == "dir" or spot.base is not None or spot.exists is None) and _is_vault(path, ground) and not spot.target.shown.endswith(
+    several = spot.kind == "dir" or spot.base is not None or spot.exists is None
+    if several and _is_vault(path, ground) and not spot.target.shown.endswith(
         (".pub", "config", "known_hosts")
     ):  # fmt: skip
         return Touch(how, _secret(spot))

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 
-from chrono.scan.foreign import cloud_deletions, is_fork_bomb, is_reverse_shell, runs_download, sends_environment
 from chrono.scan.command import UNKNOWN, Command, Evaluation, Word
+from chrono.scan.foreign import cloud_deletions, is_fork_bomb, is_reverse_shell, runs_download, sends_environment
 from chrono.scan.world import World
 
 _WRITES = re.compile(
