@@ -182,8 +182,8 @@ _REGENERABLE_ENDS = (".egg-info", ".dist-info", ".dsym", ".xcarchive")
 _DISPOSABLE_ENDS = (
     ".pyc .pyo .pyd .o .obj .a .so .la .lo .class .log .tmp .temp .bak .orig .rej .swp .swo .swn .cache .pid .lock "
     ".gcda .gcno .gcov .profraw .profdata .tsbuildinfo .eslintcache .aux .toc .fls .fdb_latexmk .synctex.gz .map .out "
-    ".whl .coverage .prof .trace .core .dump.tmp .pdb .ilk .idb .pch .tlog .part .crdownload .elc .beam .hi .dyn_o .dyn_hi "
-    ".ds_store .stackdump"
+    ".whl .coverage .prof .trace .core .dump.tmp .pdb .ilk .idb .pch .tlog .part .crdownload .elc .beam .hi "
+    ".dyn_o .dyn_hi .ds_store .stackdump"
 ).split()
 _DISPOSABLE_NAMES = frozenset(
     "package-lock.json npm-shrinkwrap.json pnpm-lock.yaml go.sum .ds_store thumbs.db desktop.ini "
