@@ -56,6 +56,13 @@ def add_external(home: HomeLayout, log: str, entries: Iterable[External]) -> Non
     atomic_write(home.external(log), b"".join(_line(entry) for _, entry in sorted(kept.items())))
 
 
+def forget_external(home: HomeLayout, log: str, entries: Iterable[External]) -> None:
+    """Ends what holders count for, by a person's word that a record tells of. Raises OSError."""
+    gone = set(entries)
+    kept = [entry for entry in read_external(home, log) if entry not in gone]
+    atomic_write(home.external(log), b"".join(map(_line, kept)))
+
+
 def _line(entry: External) -> bytes:
     value: dict[str, Json] = dict(entry._asdict())
     return canonical_bytes(value) + b"\n"

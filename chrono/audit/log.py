@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from chrono.audit import checkpoint, head
 from chrono.audit.append import STEPS, AtStep, AuditLog, Receipt, Writing, boot_id, go_on, write_pub
+from chrono.audit.external import External, forget_external
 from chrono.audit.keys import KeySettings, find_signer
 from chrono.audit.merkle import CompactRange, leaf_hash
 from chrono.audit.pin import Pin, pin_of_path, read_pin, remove_pin, write_pin
@@ -198,17 +199,24 @@ def open_log(
 
 
 def reset_witness(
-    log: AuditLog, by: Actor, reason: str | None, *, commits: Sequence[str] = (), timeout_s: float = 30.0
+    log: AuditLog,
+    by: Actor,
+    reason: str | None,
+    *,
+    commits: Sequence[str] = (),
+    external: Sequence[External] = (),
+    timeout_s: float = 30.0,
 ) -> Receipt | None:
     """Ends a latched alarm by a person's word: a `witness.reset` record with the old note.
 
     `commits`: savepoints that are known to have lost their record (`Report.unanchored`); the record names them, and
-    verification no longer asks for them. None where there was no alarm and no such commit.
+    verification no longer asks for them. `external`: what others, elsewhere, saw and the log no longer fits; the record
+    names it, and it counts no longer. None where there was nothing of all that.
     """
     receipt = None
     with log.writing(timeout_s) as writing:
         alarm = log._witness.state().alarm
-        if alarm is None and not commits:
+        if alarm is None and not commits and not external:
             return None
         more: list[tuple[str, Json]] = []
         if alarm is not None:
@@ -217,6 +225,9 @@ def reset_witness(
                 ("expected_size", alarm.expected.size),
                 ("note", alarm.expected.note),
             ]
+        if external:
+            seen: list[Json] = [[entry.level, entry.holder, entry.size, entry.root] for entry in external]
+            more.append(("external", seen))
         for start in range(0, max(1, len(commits)), _RESET_COMMITS):
             part: list[Json] = list(commits[start : start + _RESET_COMMITS])
             members = (*more, *((("commits", part),) if part else ()), *((("part", True),) if start else ()))
@@ -224,4 +235,6 @@ def reset_witness(
         if alarm is not None:
             log._witness.reset()
             log._witness.acknowledged(writing.size)
+    if external:
+        forget_external(log.home, log.log_id, external)
     return receipt

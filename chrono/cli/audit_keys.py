@@ -82,13 +82,17 @@ def _person(screen: Screen, ws: Workspace, what: str) -> None:
 
 def reset(screen: Screen, ws: Workspace, reason: str | None, *, json: bool) -> int:
     """Ends an alarm by a person's word."""
+    from chrono.audit.external import read_external
     from chrono.audit.log import reset_witness
     from chrono.workspace.actors import actor
     from chrono.workspace.verify import verify
 
     _person(screen, ws, "end an alarm")
-    lost = verify(ws).unanchored
-    receipt = reset_witness(ws.log, actor(screen.environ), reason, commits=lost)
+    report = verify(ws)
+    failed = {level.name for level in report.levels if level.state == "failed"}
+    external = [entry for entry in read_external(ws.home, ws.log.log_id) if entry.level in failed]
+    lost = report.unanchored
+    receipt = reset_witness(ws.log, actor(screen.environ), reason, commits=lost, external=external)
     if json:
         screen.value({"reset": receipt is not None, "record": receipt.n if receipt is not None else None})
     elif receipt is None:

@@ -67,8 +67,24 @@ def push(
         with ws.store.lock(timeout_s):
             exchange.set_refs(_tracked(remote, refs, done))
     report = _report(remote, done, copy, secrets, log)
+    if not any(one.name.endswith("/audit") and one.state == "refused" for one in done):
+        _seen(ws, remote, copy)
     _note(ws, by, report, timeout_s)
     return report
+
+
+def _seen(ws: Workspace, remote: Remote, copy: LogCopy) -> None:
+    """Keeps in mind how much of the log the remote has now: every later verification is held against it (level W4)."""
+    from chrono.audit.external import External, add_external
+    from chrono.audit.merkle import CompactRange, leaf_hash
+    from chrono.clock import rfc3339
+
+    tree = CompactRange()
+    for line in copy.lines.split(b"\n")[:-1]:
+        tree.add(leaf_hash(line))
+    if tree.size:
+        at = rfc3339(ws.clock.now_ns())
+        add_external(ws.home, ws.log.log_id, [External("W4", remote.name, tree.size, tree.root().hex(), at, "")])
 
 
 def redact(text: str) -> str:

@@ -11,11 +11,12 @@ from chrono.audit import push as module
 from chrono.audit import web
 from chrono.audit.checkpoint import NotACheckpoint
 from chrono.audit.external import External, add_external, read_external
+from chrono.audit.log import reset_witness
 from chrono.audit.push import Kept, Store, kept_at, push, signed_by, store_at
 from chrono.errors import ChronoError
 from chrono.signing import generate
 
-from .conftest import Ground, codes
+from .conftest import BOB, Ground, codes
 from .endpoint import AppendOnlyStore
 
 
@@ -137,3 +138,16 @@ def test_of_each_holder_the_largest_is_kept(log: Ground) -> None:
     with open(log.home.external(log.log.log_id), "ab") as file:
         file.write(b'x\n{"size":-1}\n')
     assert len(read_external(log.home, log.log.log_id)) == 2
+
+
+def test_a_person_ends_what_others_saw_and_the_record_names_it(log: Ground) -> None:
+    saw = External("W4", "origin", 99, "0" * 64, "2026-11-30T00:00:00.000000Z", "")
+    fits = External("W5", "w", 3, log.verify().root, "2026-11-30T00:00:00.000000Z", "")
+    add_external(log.home, log.log.log_id, [saw, fits._replace(size=11)])
+    assert codes(log.verify()) == {"truncated"}
+    receipt = reset_witness(log.log, BOB, "from a backup", external=[saw])
+    assert receipt is not None
+    report = log.verify()
+    assert (report.exit_code, report.resets) == (22, 1)
+    assert [entry.holder for entry in read_external(log.home, log.log.log_id)] == ["w"]
+    assert b'"external":[["W4","origin",99,' in log.lines()[-1]

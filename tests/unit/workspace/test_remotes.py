@@ -488,3 +488,18 @@ def test_a_host_that_checks_objects_refuses_with_an_explanation(
     with pytest.raises(RemoteError) as error:
         push.push(linked, None, by)
     assert "fsckObjects" in (error.value.hint or ""), error.value
+
+
+def test_what_a_remote_has_of_the_log_counts_in_every_later_verification(linked: Workspace, by: Actor) -> None:
+    push.push(linked, None, by)
+    report = verify(linked)
+    assert report.exit_code == 0
+    assert "remote: W4" in report.integrity
+    (level,) = [level for level in report.levels if level.name == "W4"]
+    assert level.state == "checked"
+    path = project_place(linked.layout).log
+    data = Path(path).read_bytes()
+    Path(path).write_bytes(data.replace(b'"genesis"', b'"heartbeat"'))
+    assert {"external"} <= {finding.code for finding in verify(linked).findings}
+    Path(path).write_bytes(b"".join(data.splitlines(keepends=True)[:1]))
+    assert any("origin saw" in finding.text for finding in verify(linked).findings)
