@@ -1,5 +1,5 @@
-"""Claim: whatever order of saves, edits, branches, merges, rollbacks, undos, redos and crashes, the files are those of a
-model that knows no git, and nothing that was ever saved is lost.
+"""Claim: whatever order of saves, edits, branches, merges, rollbacks, undos, redos, prunes and crashes, the files are
+those of a model that knows no git, and nothing that may not be pruned is lost.
 
 A crash is an exception that stops a verb after one of its steps; what runs next is another Workspace.
 """
@@ -28,11 +28,12 @@ from hypothesis.stateful import (
 
 from chrono.ids import CommitId
 from chrono.store.bases import merge_bases
-from chrono.workspace import branches, history, mergestate, merging, oplog, rollback, undoing
+from chrono.workspace import branches, history, mergestate, merging, oplog, prune, rollback, undoing
 from chrono.workspace.actors import actor
 from chrono.workspace.init import initialise
 from chrono.workspace.project import Workspace
 from chrono.workspace.recover import recover
+from chrono.workspace.retention import Rules
 from chrono.workspace.savepoints import STEPS as SAVE_STEPS
 from chrono.workspace.savepoints import save
 from chrono.workspace.verify import verify
@@ -144,6 +145,15 @@ class History(RuleBasedStateMachine):
         self.crashing(lambda at: save(self.ws, kind, "x", self.by, at_step=at), step)
         done = save(self.ws, "auto", "again", self.by)
         self.saved[done.commit] = dict(self.files)
+
+    @rule(keep=st.integers(0, 5))
+    def prune(self, keep: int) -> None:
+        """Only automatic savepoints may go, and never one that an undo still needs."""
+        kinds = {commit: self.ws.store.savepoint(commit).kind for commit in self.saved}
+        prune.apply(self.ws, prune.plan(self.ws, Rules(keep_auto=keep)), self.by)
+        known = {savepoint.id for savepoint in history.log(self.ws)}
+        assert all(kinds[commit] == "auto" for commit in self.saved if commit not in known)
+        self.saved = {commit: files for commit, files in self.saved.items() if commit in known}
 
     # --- branches
 
