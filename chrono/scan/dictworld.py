@@ -9,7 +9,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from chrono.scan.world import Read, Stat, Unreadable
+from chrono.scan.world import MAX_PATH, Read, Stat, Unreadable
 
 
 class Link(NamedTuple):
@@ -108,6 +108,8 @@ class DictWorld:
         return Stat("file", len(node), mode, self.uid)
 
     def realpath(self, path: str) -> str:
+        if len(path) > MAX_PATH:
+            return os.path.normpath(path)
         left = [part for part in path.split("/") if part]
         left.reverse()
         real = "/"

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
+MAX_PATH = 8_192
+"""Longer paths name nothing on any machine (PATH_MAX is 4,096): looking at them link by link only costs time."""
+
 
 class Read(NamedTuple):
     """The whole content of a regular file."""

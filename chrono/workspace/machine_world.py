@@ -12,7 +12,7 @@ import stat as stat_bits
 import sys
 from collections.abc import Mapping
 
-from chrono.scan.world import Read, Stat, Unreadable
+from chrono.scan.world import MAX_PATH, Read, Stat, Unreadable
 
 MAX_NAMES = 20_000
 """A folder with more names than this is answered as not listable: a glob over it stays unknown."""
@@ -84,6 +84,8 @@ class MachineWorld:
         return self._stats[path]
 
     def realpath(self, path: str) -> str:
+        if len(path) > MAX_PATH:
+            return os.path.normpath(path)
         known = self._real.get(path)
         if known is None:
             known = self._real[path] = self._realpath(path)
