@@ -50,7 +50,7 @@ def run(ctx: typer.Context, json: Json = False) -> None:
         screen.warning(standing.why)
         screen.note(f"hint: {standing.hint}")
     if pending is not None:
-        screen.warning("a rollback was interrupted; the next command that writes finishes it (or: chrono doctor)")
+        screen.warning("a change of files was cut short; the next command that writes finishes it (or: chrono doctor)")
     if merge is not None:
         left = len(merge.unresolved)
         state = f"{count(left, 'conflict')} to resolve" if left else "all conflicts are resolved"
