@@ -307,7 +307,8 @@ def _fetched(command: Command, ground: Ground, history: History) -> tuple[str, .
         if isinstance(name, str) and "/bin/" in path and path.endswith(f"/bin/{name}"):
             return urls
     if any(name in _RUNNERS for name in program_names(command.argv[0])):
-        words.extend(parse(command.argv).words[:1])
+        shell = any(name in ("powershell", "pwsh") for name in program_names(command.argv[0]))
+        words.extend(command.argv[1:] if shell else parse(command.argv).words[:1])
     for word in words:
         if not isinstance(word, str):
             continue

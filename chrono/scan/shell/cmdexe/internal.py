@@ -86,6 +86,7 @@ def _set(m: Machine, text: str) -> None:
 def split_switches(text: str) -> list[str]:
     """The words of a command of cmd.exe itself: `/s/q` are two switches, `,` and `;` part words too."""
     found: list[str] = []
+    text = re.sub(r'(?<=/[A-Za-z])(?=")', " ", text)
     for word in words_of(re.sub(r'(?<=[A-Za-z"])(?=/[A-Za-z](?:[/\s:]|\Z))', " ", text), signs=",;="):
         if re.fullmatch(r"(?:/-?[A-Za-z](?::\S*)?)+", word):
             found.extend(part for part in re.findall(r"/-?[A-Za-z](?::[^/]*)?", word))

@@ -168,6 +168,9 @@ def run_command(m: Machine, text: str, redirects: tuple[Redirected, ...] = (), v
 def _program(m: Machine, name: str, rest: str, redirects: tuple[Redirected, ...], via: tuple[str, ...]) -> None:
     program = name.replace("\\", "/") if "\\" in name else name
     base = program.rpartition("/")[2].lower().removesuffix(".exe")
+    glued = re.match(r"(.*?cmd(?:\.exe)?)(/[ckr]\b.*)\Z", program, re.I)
+    if glued:
+        program, rest, base = glued.group(1), glued.group(2) + rest, "cmd"
     if base == "cmd":
         found = re.match(r"(.*?)/([ckr])(.*)\Z", rest, re.I | re.S)
         if found:

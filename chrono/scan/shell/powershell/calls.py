@@ -65,7 +65,7 @@ def _redirects(m: Machine, node: Call) -> tuple[Redirect, ...]:
 def _remember_output(m: Machine, node: Call, out: list[Value]) -> None:
     for redirection in node.redirects:
         if redirection.stream in ("1", "*") and redirection.op.startswith(">"):
-            text = "\n".join(map(text_of, out)) if out else "\0"
+            text = concat([piece for value in out[:400] for piece in ("\n", text_of(value))][1:]) if out else "\0"
             m.write(evaluate(m, redirection.target), text, redirection.op == ">>")
 
 

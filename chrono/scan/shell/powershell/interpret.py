@@ -38,6 +38,7 @@ from chrono.scan.shell.powershell.values import (
     Unknown,
     Value,
     array_of,
+    concat,
     either,
     elements_of,
     feeds_of,
@@ -196,7 +197,8 @@ def _redirects(m: Machine, redirects: tuple[Redirection, ...], found: list[Value
         if redirect is not None:
             m.writes.append((redirect, m.here))
             if redirection.stream in ("1", "*"):
-                m.write(target, "\n".join(map(text_of, found)), redirection.op == ">>")
+                lines = [piece for value in found[:400] for piece in ("\n", text_of(value))]
+                m.write(target, concat(lines[1:]), redirection.op == ">>")
 
 
 def _call(m: Machine, node: Call, piped: tuple[Value, ...] | None) -> list[Value]:

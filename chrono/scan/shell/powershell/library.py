@@ -46,6 +46,8 @@ def method(m: Machine, inner: Value, name: str, args: tuple[Value, ...]) -> Valu
         for option in inner.options[1:]:
             found = either(found, method(m, option, name, args))
         return found
+    if isinstance(inner, Thing | Unknown) and name in ("foreach", "where") and args:
+        return _array(m, (inner,), name, name, args)
     if isinstance(inner, Thing):
         if inner.kind == "type":
             return (
