@@ -116,6 +116,7 @@ def test_gits_own_daemon_goes_round(project: Path, daemon: str, tmp_path: Path) 
     assert ran.returncode == 1 and "bare repository" in ran.stderr and not (tmp_path / "other").exists()
 
 
+@pytest.mark.slow
 def test_ssh_goes_round(project: Path, there: Path, tmp_path: Path) -> None:
     """A program called ssh runs what it is asked to, as a server would after the login."""
     bin_folder = tmp_path / "bin"

@@ -216,7 +216,7 @@ def test_shared_lines_are_those_that_both_have() -> None:
         assert at <= len(right)
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 8))])
 def test_it_agrees_with_git_on_a_line_of_edits(ws: Workspace, tmp_path: Path, seed: int) -> None:
     chance, count = random.Random(seed), 0
     lines = [f"line {number}" for number in range(12)]

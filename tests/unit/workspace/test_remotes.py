@@ -314,7 +314,9 @@ LIES: dict[str, Callable[[bytes], bytes]] = {
 }
 
 
-@pytest.mark.parametrize("lie", LIES)
+@pytest.mark.parametrize(
+    "lie", [lie if lie == "a record less" else pytest.param(lie, marks=pytest.mark.slow) for lie in LIES]
+)
 def test_a_host_that_changes_the_log_is_caught_and_nothing_is_kept(
     linked: Workspace, by: Actor, there: Path, cloned: Clone, other: dict[str, str], tmp_path: Path, lie: str
 ) -> None:
@@ -418,6 +420,7 @@ def test_an_unsigned_log_comes_back_too(
     assert cloned().logs[0].key is None
 
 
+@pytest.mark.slow
 def test_deep_history_and_many_savepoints_travel(linked: Workspace, by: Actor, root: Path, cloned: Clone) -> None:
     one = Session(linked, "s1")
     for number in range(30):
