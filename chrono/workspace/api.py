@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from chrono.workspace.blame import Blame
     from chrono.workspace.branches import Branch, CheckedOut
     from chrono.workspace.fetch import Report as FetchReport
+    from chrono.workspace.health import Check
     from chrono.workspace.history import Difference, Shown
     from chrono.workspace.mergestate import Waiting
     from chrono.workspace.merging import MergeDone
@@ -277,6 +278,12 @@ class Workspace(project.Workspace):
 
         return remotes.add(self, name, url, self._by(), start=self.root)
 
+    def remove_remote(self, name: str) -> Remote:
+        """Forgets a remote; what it holds stays there."""
+        from chrono.workspace import remotes
+
+        return remotes.remove(self, name, self._by())
+
     def push(self, name: str | None = None, *, include_secrets: bool = False) -> PushReport:
         """Sends what the remote lacks. `refused` in the answer names branches that moved over there."""
         from chrono.workspace.push import push
@@ -290,6 +297,12 @@ class Workspace(project.Workspace):
         return fetch(self, name, self._by())
 
     # --- judge, prove, tidy
+
+    def doctor(self) -> tuple[Check, ...]:
+        """What protects this project, and what to do about each gap. Rolls forward what a crash left."""
+        from chrono.workspace.health import checks
+
+        return checks(self.root, self.environ, self._by())
 
     def assess(self, command: str, *, shell: str | None = None) -> Verdict:
         """What the guard would decide about a command here, covered by a savepoint taken now. Nothing is run."""

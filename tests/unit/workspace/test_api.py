@@ -42,6 +42,7 @@ def test_a_whole_day_s_work_goes_through_it(api: Workspace, root: Path, tmp_path
     assert api.blame("src/a.txt").lines
     assert api.assess("ls").decision == "allow"
     assert api.verify(full=True).exit_code == 0
+    assert not [check for check in api.doctor() if check.level == "fail"]
     assert api.prune().savepoints == 0
     assert dict(api.stats().kinds)["manual"] == 2
 
