@@ -26,6 +26,14 @@ def _nothing(m: Machine, argv: Argv, state: State) -> None:
     state.status = 0
 
 
+def _hash(m: Machine, argv: Argv, state: State) -> None:
+    """`hash -p path name`: from here on the name starts that program, as a function would."""
+    state.status = 0
+    if len(argv) == 4 and argv[1] == "-p" and argv[3].isidentifier() and "\0" not in argv[2]:
+        quoted = argv[2].replace("'", "'\\''")
+        m.run_text(f"{argv[3]}() {{ '{quoted}' \"$@\"; }}", state)
+
+
 def _unknown(m: Machine, argv: Argv, state: State) -> None:
     state.status = UNKNOWN_STATUS
     state.write("\0")
@@ -331,7 +339,7 @@ BUILTINS: dict[str, Handler] = {
     "enable": _enable,
     "wait": _nothing,
     "jobs": _nothing,
-    "hash": _nothing,
+    "hash": _hash,
     "umask": _nothing,
     "ulimit": _nothing,
     "disown": _nothing,

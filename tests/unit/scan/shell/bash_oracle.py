@@ -78,10 +78,12 @@ class Oracle:
         if not os.path.exists(self.log):
             return []
         with open(self.log, encoding="utf-8", errors="surrogateescape") as file:
-            return _read(file.read().split("\0")[:-1])
+            return read_log(file.read())
 
 
-def _read(words: list[str]) -> list[tuple[str, ...]]:
+def read_log(text: str) -> list[tuple[str, ...]]:
+    """The argvs that stubs wrote down."""
+    words = text.split("\0")[:-1]
     out = []
     at = 0
     while at < len(words):
