@@ -18,8 +18,8 @@ from chrono.scan.dictworld import DictWorld
 from chrono.scan.rule import Ruleset
 from chrono.scan.scanner import scan
 
-SAMPLE = 29
-"""The normal tier takes one pair in twenty-nine of command and carrier, another one for each carrier."""
+SAMPLE = 41
+"""The normal tier takes one pair in forty-one of command and carrier, another one for each carrier."""
 
 Carrier = Callable[[str], str]
 

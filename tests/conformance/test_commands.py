@@ -12,8 +12,8 @@ from chrono.scan.rule import Ruleset
 from tests.unit.scan.conftest import ruleset as ruleset
 from tests.unit.scan.conftest import verdict
 
-STEP = 6
-"""The normal tier takes every sixth command."""
+STEP = 8
+"""The normal tier takes every eighth command."""
 
 
 def _commands() -> list[tuple[str, bool]]:
