@@ -1,0 +1,123 @@
+"""Owns the parts of the savepoint benchmark that measure sizes: memory for large files (P8), growth of the store (P9),
+and reading a store of many savepoints.
+
+Run by `bench_savepoints`, which owns trees, rows and the git shadow.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import resource
+import subprocess
+import sys
+import time
+
+from chrono.ids import CommitId
+from chrono.layout import ProjectLayout
+from chrono.store.disk import Disk
+from chrono.store.repository import Store
+
+CHECKOUT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+MOST_LOOSE = 2500
+
+_LARGE = """
+import os, resource, sys, time
+sys.path[:0] = [sys.argv[1], sys.argv[1] + "/scripts"]
+from bench_savepoints import roll_back, save
+from chrono.layout import ProjectLayout
+from chrono.store.repository import Store
+
+root, size = sys.argv[2], int(sys.argv[3])
+store = Store.create(ProjectLayout(root))
+first = save(store)
+time.sleep(0.05)
+with open(root + "/large", "wb") as file:
+    for _ in range(size >> 20):
+        file.write(os.urandom(1 << 20))
+idle = resource.getrusage(resource.RUSAGE_SELF)
+second = save(store)
+saved = resource.getrusage(resource.RUSAGE_SELF)
+os.unlink(root + "/large")
+roll_back(store, save(store), second)
+done = resource.getrusage(resource.RUSAGE_SELF)
+assert os.path.getsize(root + "/large") == size
+cpu = saved.ru_utime + saved.ru_stime - idle.ru_utime - idle.ru_stime
+print(idle.ru_maxrss, saved.ru_maxrss, done.ru_maxrss, cpu)
+"""
+
+
+def large_file(folder: str, size_mib: int) -> tuple[float, float, float]:
+    """(MiB of memory above idle at the most, CPU of saving it, CPU of `git hash-object -w`)."""
+    root = os.path.join(folder, "large")
+    os.makedirs(root)
+    command = [sys.executable, "-c", _LARGE, CHECKOUT, root, str(size_mib << 20)]
+    words = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+    idle_kib, saved_kib, done_kib = (int(word) for word in words[:3])
+    git_dir = os.path.join(folder, "large.git")
+    subprocess.run(["git", "init", "-q", "--bare", git_dir], check=True)
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(
+        ["git", "--git-dir", git_dir, "hash-object", "-w", root + "/large"], check=True, stdout=subprocess.DEVNULL
+    )
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    git_cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return (max(saved_kib, done_kib) - idle_kib) / 1024, float(words[3]), git_cpu
+
+
+class Unsynced(Disk):
+    """Sizes do not depend on syncs, and a thousand savepoints wait long for them."""
+
+    def fsync(self, fd: int) -> None:
+        pass
+
+    def fsync_folder(self, name: bytes) -> None:
+        pass
+
+    def syncfs(self, fd: int) -> None:
+        pass
+
+
+def grow(root: str, saves: int, edits: int) -> tuple[int, int, Store]:
+    """(bytes that the store grew by after packing, most loose objects ever, the store) over `saves` savepoints."""
+    store = Store.create(ProjectLayout(root), disk=Unsynced())
+    save_unsynced(store, 0)
+    keep = store.upkeep
+    keep.pack_loose(30)
+    before = keep.holdings().total_bytes
+    paths = sorted(
+        os.path.join(place, name) for place, _, names in os.walk(root) if ".chrono" not in place for name in names
+    )
+    chance = random.Random(9)
+    most = 0
+    for number in range(1, saves + 1):
+        for path in chance.sample(paths, edits):
+            with open(path, "a") as file:
+                file.write(f"# {number}\n")
+        save_unsynced(store, number)
+        if number % 4 == 0 and keep.needs_packing():  # as after savepoints
+            most = max(most, keep.holdings().loose_count)
+            keep.pack_loose(30)
+        if number % 4 == 0 and keep.needs_ref_packing():
+            keep.pack_refs(30)
+    most = max(most, keep.holdings().loose_count)
+    keep.pack_loose(30)
+    keep.pack_refs(30)
+    return keep.holdings().total_bytes - before, most, store
+
+
+def save_unsynced(store: Store, number: int) -> CommitId:
+    trailers = (
+        ("Chrono-Kind", "auto"),
+        ("Chrono-Branch", "main"),
+        ("Chrono-Agent", "bench"),
+        ("Chrono-Command", f"command {number}"),
+    )
+    with store.lock(30):
+        capture = store.capture()
+        commit = store.write_commit(
+            capture, parents=(), message=f"before {number}", trailers=trailers, at_ns=time.time_ns(), author="bench"
+        )
+        store.move_ref(store.next_auto_ref(), None, commit)
+        store.remember(capture, commit)
+    return commit
