@@ -52,6 +52,7 @@ class Dialect(NamedTuple):
       in neither may change files.
     - `asks`: permission modes in which an `ask` reaches a person.
     - the `..._key` members: where the payload holds what. `named_event`: the event of a payload that names none.
+    - `folder_may_lack`: a payload may name no folder.
     - `server`: the MCP server of a tool, given its name and the payload; None where it is no MCP tool.
     """
 
@@ -67,6 +68,7 @@ class Dialect(NamedTuple):
     agent_key: str = "agent_id"
     call_key: str = "tool_use_id"
     mode_key: str = "permission_mode"
+    folder_may_lack: bool = False
     server: Callable[[str, Body], str | None] = server_of
 
 
@@ -104,7 +106,7 @@ def decode(dialect: Dialect, body: Body) -> Call:
     call = Call(
         client=dialect.client,
         event=event,
-        cwd=folder(body.get("cwd"), needed=event != "other"),
+        cwd=folder(body.get("cwd"), needed=event != "other" and not dialect.folder_may_lack),
         session=optional(body, dialect.session_key),
         agent_id=optional(body, dialect.agent_key),
         mode=optional(body, dialect.mode_key),

@@ -24,6 +24,7 @@ class Call(NamedTuple):
     - `commands`: texts that a shell runs; `shell` is "bash" or "powershell". For kind "mcp" they are guesses.
     - `paths`: files that the tool names, as sent (relative ones are meant from `cwd`).
     - `changes`: the tool may change files of the project by itself.
+    - `cwd`: absolute; "" where the client names no folder, and the one that the hook was started in counts.
     - `can_ask`: an `ask` reaches a person now; elsewhere `ask` must become a refusal.
     - `call_id` pairs a `post` with its `pre`; None where the client has no such id.
     - `server` the MCP server; `outcome` and `dur_ms` belong to `post` and `fail`.

@@ -9,7 +9,8 @@ from typing import NamedTuple
 class Caller(NamedTuple):
     """Who asks: the environment of the agent's call (never stored), the process that asks and its program.
 
-    `deadline_s` on the monotonic clock: what takes longer is blocked by whoever waits for the answer.
+    `cwd` is the folder that the hook was started in: what counts where the client's payload names none. `deadline_s`
+    on the monotonic clock: what takes longer is blocked by whoever waits for the answer.
     """
 
     environ: Mapping[str, str]
@@ -17,3 +18,4 @@ class Caller(NamedTuple):
     ppid: int | None
     exe: str | None
     deadline_s: float
+    cwd: str = ""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from chrono.agents.protocol import Call, Decision, Reply
+from chrono.agents.protocol import Call, Decision, PayloadRefused, Reply
 from chrono.guard import wording
 
 if TYPE_CHECKING:
@@ -30,11 +30,20 @@ def answer(adapter_name: str, payload: bytes, caller: Caller, resources: Resourc
     except BaseException as error:
         return _without_adapter(wording.failure(error))
     try:
-        call = adapter.decode(payload)
+        call = _placed(adapter.decode(payload), caller)
         decision = judge(call, caller, resources)
     except BaseException as error:
         decision = Decision("block", wording.failure(error))
     return _encoded(adapter, decision, call)
+
+
+def _placed(call: Call, caller: Caller) -> Call:
+    """`call` with a folder. Raises PayloadRefused where neither the payload nor the hook's own start tells one."""
+    if call.cwd or call.event == "other":
+        return call
+    if not os.path.isabs(caller.cwd):
+        raise PayloadRefused("nothing tells the folder that the call is meant for")
+    return call._replace(cwd=os.path.normpath(caller.cwd))
 
 
 def _encoded(adapter: AgentAdapter, decision: Decision, call: Call | None) -> Reply:

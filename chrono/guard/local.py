@@ -24,12 +24,20 @@ def answer_here(adapter: str, payload: bytes, environ: dict[bytes, bytes], deadl
         ppid=os.getppid(),
         exe=executable(os.getpid()),
         deadline_s=deadline_s,
+        cwd=_folder(),
     )
     resources = Resources()
     try:
         return answer(adapter, payload, caller, resources)
     finally:
         resources.close()
+
+
+def _folder() -> str:
+    try:
+        return os.getcwd()
+    except OSError:
+        return ""  # the folder is gone
 
 
 def executable(pid: int) -> str | None:

@@ -276,6 +276,7 @@ class Service:
             ppid=_parent(pid),
             exe=executable(pid),
             deadline_s=deadline,
+            cwd=os.fsdecode(request.cwd),
         )
         done = threading.Event()
         reply: list[tuple[bytes, bytes, int]] = []

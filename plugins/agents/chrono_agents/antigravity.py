@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 from chrono.agents.hooktree import TIMEOUT_S, HookTree, Place, long_enough, scalar
 from chrono.agents.jsontext import Node
 from chrono.agents.payload import Dialect, Tool
@@ -41,7 +39,7 @@ def reshape(body: dict[str, object]) -> dict[str, object]:
     call = body.get("toolCall")
     name, given = (call.get("name"), call.get("args")) if isinstance(call, dict) else (None, None)
     roots = body.get("workspacePaths")
-    cwd = roots[0] if isinstance(roots, list) and roots else os.getcwd()
+    cwd = roots[0] if isinstance(roots, list) and roots else None
     event = body.get("hook_event_name") or ("PostToolUse" if "toolResult" in body else "PreToolUse")
     return {**body, "hook_event_name": event, "tool_name": name, "tool_input": given, "cwd": cwd}
 
@@ -58,6 +56,7 @@ def probe(command: str, cwd: str) -> dict[str, object]:
 ADAPTER = Client(
     title="Antigravity CLI",
     dialect=Dialect(
+        folder_may_lack=True,
         client="antigravity",
         events={"PreToolUse": "pre", "PostToolUse": "post"},
         tools={

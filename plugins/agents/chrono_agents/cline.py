@@ -7,7 +7,6 @@ script itself says the refusal where the guard could not.
 from __future__ import annotations
 
 import json
-import os
 
 from chrono.agents.payload import Dialect, Tool, to_stderr
 from chrono.agents.protocol import PayloadRefused, Reply
@@ -39,7 +38,7 @@ def reshape(body: Body) -> Body:
     else:
         name = given = call_id = None
     roots = body.get("workspaceRoots")
-    cwd = roots[0] if isinstance(roots, list) and roots else os.getcwd()
+    cwd = roots[0] if isinstance(roots, list) and roots else None
     if body.get("hookName") in ("tool_call", "PreToolUse") and name is None:
         raise PayloadRefused("the hook's input names no tool")
     return {**body, "cwd": cwd, "tool_name": name, "tool_input": given, "tool_use_id": call_id}
@@ -70,6 +69,7 @@ def probe(command: str, cwd: str) -> Body:
 ADAPTER = Client(
     title="Cline",
     dialect=Dialect(
+        folder_may_lack=True,
         client="cline",
         events={"tool_call": "pre", "PreToolUse": "pre", "tool_result": "post", "PostToolUse": "post"},
         tools={

@@ -5,8 +5,6 @@ Each kind of action is an event of its own, and every status but 2 lets the acti
 
 from __future__ import annotations
 
-import os
-
 from chrono.agents.hooktree import HookTree, Place
 from chrono.agents.payload import Body, Dialect, Tool, to_stderr
 from chrono.agents.protocol import Reply
@@ -53,7 +51,7 @@ def reshape(body: dict[str, object]) -> dict[str, object]:
         tool = f"mcp__{given.get('mcp_server_name')}__{given.get('mcp_tool_name')}"
         given = dict(arguments) if isinstance(arguments, dict) else {}
     cwd = given.get("cwd") if isinstance(given, dict) else None
-    return {**body, "tool_name": tool, "tool_input": given, "cwd": cwd or os.getcwd()}
+    return {**body, "tool_name": tool, "tool_input": given, "cwd": cwd}
 
 
 def refuse(reason: str) -> Reply:
@@ -84,6 +82,7 @@ def server_of(tool: str, body: Body) -> str | None:
 ADAPTER = Client(
     title="Windsurf",
     dialect=Dialect(
+        folder_may_lack=True,
         client="windsurf",
         events={event: event.partition("_")[0] for event in _EVENTS},
         tools={

@@ -368,3 +368,15 @@ def test_what_is_taken_out_of_a_record_is_kept_only_where_a_person_asked(guarded
     assert "abcdefghijklmnopqrstuvwxyz" not in str(guarded.records())
     kept = find(home, act["cmd_c"], now_ns=time.time_ns())
     assert kept is not None and kept.raw == secret
+
+
+def test_a_payload_without_a_folder_is_meant_for_the_one_the_hook_was_started_in(guarded: Guarded) -> None:
+    body = {"agent_action_name": "pre_write_code", "trajectory_id": "t", "tool_info": {"file_path": "new.txt"}}
+    caller = Caller(guarded.environ, 1, 1, None, time.monotonic() + 20, cwd=str(guarded.project))
+    (guarded.project / "a.txt").write_text("changed\n")
+    reply = engine.answer("windsurf", json.dumps(body).encode(), caller, guarded.resources)
+    assert reply == ALLOWED
+    last = guarded.records()[-1]
+    assert last["act"]["cwd"] == str(guarded.project) and last["act"]["savepoint"]
+    reply = engine.answer("windsurf", json.dumps(body).encode(), caller._replace(cwd=""), guarded.resources)
+    assert reply.exit_code == 2 and b"folder" in reply.stderr
