@@ -69,3 +69,36 @@ def test_what_is_harmful_is_stopped_with_the_chain_that_leads_to_it(mini: Mini, 
 @pytest.mark.parametrize("mini", MINIATURES, ids=lambda mini: mini.name)
 def test_the_harmless_likeness_runs(mini: Mini, ruleset: Ruleset) -> None:
     assert decided(look(mini, ruleset, LIKENESS), covered=True) == "allow"
+
+
+def _answer(command: str, files: dict[str, str], ruleset: Ruleset) -> tuple[str, list[str]]:
+    found = look(Mini("x", command, files), ruleset, HARM)
+    return decided(found, covered=True), [refusal.kind for refusal in found.refusals]
+
+
+def test_wrappers_are_no_scripts_and_no_steps(ruleset: Ruleset) -> None:
+    command = "uv run poetry run pipenv run mise exec -- npx tsx x.ts"
+    assert _answer(command, {"x.ts": "console.log(1)\n"}, ruleset) == ("allow", [])
+    found = look(Mini("x", "npx tsx a.ts", {"a.ts": HARM["ts"]}, "ts"), ruleset, HARM)
+    assert [finding.via[:2] for finding in found.findings] == [("npx", f"a.ts:{1} fs.rmSync")]
+
+
+def test_sixteen_scripts_are_read_and_more_are_refused(ruleset: Ruleset) -> None:
+    files = {f"s{number}.sh": "true\n" for number in range(17)}
+    sixteen = "; ".join(f"sh s{number}.sh" for number in range(16))
+    assert _answer(sixteen, files, ruleset) == ("allow", [])
+    assert _answer(f"{sixteen}; sh s16.sh", files, ruleset) == ("block", ["limit"])
+    wrapped = "; ".join(f"npx tsx s{number}.ts" for number in range(16))
+    assert _answer(wrapped, {name.replace(".sh", ".ts"): "1\n" for name in files}, ruleset) == ("allow", [])
+
+
+def test_four_steps_are_followed_and_more_are_refused(ruleset: Ruleset) -> None:
+    files = {f"s{number}.sh": f"sh s{number + 1}.sh\n" for number in range(6)}
+    assert _answer("sh s0.sh", {**files, "s4.sh": "true\n"}, ruleset)[1] == ["limit"]
+    assert _answer("sh s0.sh", {**files, "s3.sh": "true\n"}, ruleset) == ("allow", [])
+    assert _answer("sh s0.sh", files, ruleset)[0] == "block"
+
+
+def test_a_file_of_more_than_a_megabyte_is_refused(ruleset: Ruleset) -> None:
+    assert _answer("sh big.sh", {"big.sh": "# a comment\n" * 83_000}, ruleset) == ("allow", [])
+    assert _answer("sh big.sh", {"big.sh": "# a comment\n" * 84_000}, ruleset) == ("block", ["file"])
