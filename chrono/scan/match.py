@@ -291,7 +291,7 @@ def _remember_windows_fetch(command: Command, ground: Ground, history: History) 
 _RUNNERS = frozenset(
     (
         "sh bash dash zsh ksh ash fish source . python perl ruby node deno bun php pwsh powershell "
-        "lua Rscript tclsh osascript"
+        "lua Rscript tclsh osascript cmd"
     ).split()
 )
 
@@ -307,7 +307,7 @@ def _fetched(command: Command, ground: Ground, history: History) -> tuple[str, .
         if isinstance(name, str) and "/bin/" in path and path.endswith(f"/bin/{name}"):
             return urls
     if any(name in _RUNNERS for name in program_names(command.argv[0])):
-        shell = any(name in ("powershell", "pwsh") for name in program_names(command.argv[0]))
+        shell = any(name in ("powershell", "pwsh", "cmd") for name in program_names(command.argv[0]))
         words.extend(command.argv[1:] if shell else parse(command.argv).words[:1])
     for word in words:
         if not isinstance(word, str):

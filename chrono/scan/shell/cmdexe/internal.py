@@ -29,6 +29,8 @@ def run_internal(m: Machine, name: str, rest: str, redirects: tuple[Redirect, ..
     words = split_switches(rest)
     m.emit([name, *words], builtin=True, redirects=redirects, via=via)
     plain = [word for word in words if not word.startswith("/")]
+    if name == "mklink" and len(plain) > 1:
+        m.link(plain[0], plain[1])
     if name in ("cd", "pushd"):
         if name == "pushd":
             m.folders.append(m.cwd)

@@ -185,6 +185,8 @@ def _program(m: Machine, name: str, rest: str, redirects: tuple[Redirected, ...]
                 program = f"./{program}{ending}"
                 break
     words = _program_words(rest)
+    if base == "subst" and len(words) > 1:
+        m.link(words[0], words[1])
     m.emit([program, *words], builtin=False, redirects=redirects, via=via)
 
 

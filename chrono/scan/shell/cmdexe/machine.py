@@ -40,6 +40,7 @@ class Machine:
         self.writes: list[tuple[Redirect, tuple[int, int]]] = []
         self.files: dict[str, str] = {}
         self.labels: dict[str, int] = {}
+        self.links: dict[str, str] = {}
         self.source = ""
         self.upstream: tuple[tuple[Word, ...], ...] = ()
         self.stdin: str | None = None
@@ -63,6 +64,20 @@ class Machine:
             text = with_loop_variables(text, self.loops)
         return late(text, self.value, self.delayed)
 
+    def link(self, name: str, target: str) -> None:
+        """A link, or a drive of `subst`, that the text makes."""
+        full, to = self.absolute(name), self.absolute(target)
+        if full is not None and to is not None:
+            self.links[full.lower().rstrip("/")] = to
+
+    def behind(self, word: str) -> str:
+        """A path with the links of the text in it followed."""
+        full = self.absolute(word) if word[:1] != "/" else None
+        for name, target in self.links.items():
+            if full is not None and full.lower().startswith(name + "/"):
+                return target + full[len(name) :]
+        return word
+
     def absolute(self, path: str) -> str | None:
         """The absolute form of a path, with `/`; None where it is not known."""
         text = path.strip('"').replace("\\", "/")
@@ -78,6 +93,8 @@ class Machine:
         """Reports a command and what it starts for its arguments."""
         if "/?" in words:
             words, builtin = ["help", words[0]], True
+        if self.links:
+            words = [words[0], *(self.behind(word) for word in words[1:])]
         argv = tuple(to_word(word) for word in words)
         if len(self.commands) >= MAX_COMMANDS:
             raise TooMuch(f"it starts more than {MAX_COMMANDS} commands")

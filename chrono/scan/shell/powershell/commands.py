@@ -281,6 +281,10 @@ def _new_item(m: Machine, bound: Bound, piped: tuple[Value, ...] | None, argv: A
         m.aliases[lower[6:].lstrip("\\/")] = text_of(bound.values.get("Value"))
     elif lower.startswith("function:"):
         _define(m, lower[9:].lstrip("\\/"), bound.values.get("Value"))
+    elif text_of(bound.values.get("ItemType")).lower() in ("junction", "symboliclink"):
+        m.links[(m.absolute(m.path(full)) or "\0").lower()] = (
+            m.absolute(m.path(bound.values.get("Value", bound.values.get("Target")))) or "\0"
+        )
     elif "Value" in bound.values and not isinstance(full, Choice):
         m.write(full, bound.values["Value"], False)
     return [Thing("item", m.path(full))]

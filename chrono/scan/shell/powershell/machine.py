@@ -62,6 +62,7 @@ class Machine:
         self.functions: dict[str, Block] = {}
         self.aliases: dict[str, str] = {}
         self.drives: dict[str, str] = {}
+        self.links: dict[str, str] = {}
         self.commands: list[Command] = []
         self.refusals: list[Refusal] = []
         self.writes: list[tuple[Redirect, Span]] = []
@@ -177,6 +178,11 @@ class Machine:
         drive, colon, rest = text.partition(":")
         if colon and drive.lower() in self.drives:
             text = f"{self.drives[drive.lower()]}/{rest.lstrip('/').lstrip(chr(92))}"
+        if self.links:
+            full = self.absolute(text)
+            for name, target in self.links.items():
+                if full is not None and full.lower().startswith(name + "/"):
+                    text = target + full[len(name) :]
         return text if text is value or not isinstance(value, str) else fed(text, getattr(value, "feeds", ()))
 
     def absolute(self, path: str) -> str | None:

@@ -149,3 +149,9 @@ def test_a_pipe_feeds_what_it_says() -> None:
 )
 def test_limits_and_faults_are_decisions(text: str, kind: str) -> None:
     assert kind in [refusal.kind for refusal in read(text).refusals]
+
+
+def test_links_and_drives_of_the_text_are_seen_through() -> None:
+    for text in ("mklink /j dist C:\\Users & rd /s /q dist\\dev", "subst X: C:\\Users & rd /s /q X:\\dev"):
+        assert ("rd", "/s", "/q", "C:/Users/dev") in argvs(text)
+    assert ("rd", "/s", "/q", "other\\dev") in argvs("mklink /j dist C:\\Users & rd /s /q other\\dev")

@@ -179,3 +179,8 @@ def test_what_is_written_can_be_followed(read: Callable[[str], Evaluation]) -> N
 )
 def test_limits_and_faults_are_decisions(text: str, kind: str, read: Callable[[str], Evaluation]) -> None:
     assert [refusal.kind for refusal in read(text).refusals] == [kind]
+
+
+def test_a_junction_of_the_text_is_seen_through(argvs: Callable[[str], list[tuple[object, ...]]]) -> None:
+    text = "New-Item -ItemType Junction -Path dist -Target C:\\Users; Remove-Item dist\\dev -Recurse"
+    assert ("Remove-Item", "C:/Users/dev", "-Recurse") in argvs(text)
