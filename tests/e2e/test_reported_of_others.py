@@ -134,8 +134,8 @@ def test_the_store_filled_the_disk(ws: Workspace, root: Path, by: Actor) -> None
     body = [f"line {number} of a file that an agent keeps editing\n" for number in range(2000)]
     (root / "big.txt").write_text("".join(body))
     save(ws, "manual", "big", by)
-    for number in range(30):
-        body[number * 7] = f"edited {number}\n"
+    for number in range(12):
+        body[number * 70] = f"edited {number}\n"
         (root / "big.txt").write_text("".join(body))
         save(ws, "auto", "edit", by)
     left = Path(ws.layout.repo) / "objects" / "pack" / "tmp_pack_left"
@@ -147,7 +147,7 @@ def test_the_store_filled_the_disk(ws: Workspace, root: Path, by: Actor) -> None
     ws.store.upkeep.pack_loose(5)
     size = sum(path.stat().st_size for path in Path(ws.layout.repo).rglob("*") if path.is_file())
     assert not left.exists()
-    assert size < 2 * len("".join(body))  # thirty-one versions in the space of two
+    assert size < 2 * len("".join(body))  # thirteen versions in the space of two
 
 
 def test_a_savepoint_took_twenty_seconds_because_it_walked_node_modules(

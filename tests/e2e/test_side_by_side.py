@@ -124,7 +124,7 @@ def side_by_side(tmp_path: Path, seconds: float) -> None:
 
 
 def test_four_processes_for_a_moment(tmp_path: Path) -> None:
-    side_by_side(tmp_path, 3)
+    side_by_side(tmp_path, 2)
 
 
 @pytest.mark.slow

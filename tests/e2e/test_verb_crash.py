@@ -156,7 +156,6 @@ QUICK = {
     ("merge with conflicts", "commit"),
     ("end of a merge", "commit"),
     ("undo of a merge", "journal"),
-    ("redo", "end"),
 }
 """What the normal tier kills; the slow one kills after every step."""
 
