@@ -23,7 +23,7 @@ NOT_NEEDED = {
     "system": 0.5,
     "self-protection": 0.3,
 }
-"""The share of a pack's conditions and alternatives that may be lost unnoticed, where it is more than a tenth."""
+"""The share of a pack's conditions and alternatives that may be lost unnoticed, where it is more than a seventh."""
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +54,7 @@ def test_a_rule_that_loses_a_part_fails_a_case(source: PackSource) -> None:
     weakened = weaken(os.path.dirname(source.path), pack=source.name)
     told = "\n".join(f"{one.rule} without {one.lost}: {one.what}" for one in weakened.survivors)
     assert weakened.judged > 0
-    assert len(weakened.survivors) <= weakened.judged * NOT_NEEDED.get(source.name, 0.12), told
+    assert len(weakened.survivors) <= weakened.judged * NOT_NEEDED.get(source.name, 0.15), told
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.name)
