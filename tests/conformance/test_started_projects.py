@@ -100,5 +100,8 @@ def test_four_steps_are_followed_and_more_are_refused(ruleset: Ruleset) -> None:
 
 
 def test_a_file_of_more_than_a_megabyte_is_refused(ruleset: Ruleset) -> None:
-    assert _answer("sh big.sh", {"big.sh": "# a comment\n" * 83_000}, ruleset) == ("allow", [])
-    assert _answer("sh big.sh", {"big.sh": "# a comment\n" * 84_000}, ruleset) == ("block", ["file"])
+    def script(lines: int) -> dict[str, str]:
+        return {"big.sh": "cat <<'E'\n" + "a line of text\n" * lines + "E\n"}
+
+    assert _answer("sh big.sh", script(66_000), ruleset) == ("allow", [])
+    assert _answer("sh big.sh", script(67_000), ruleset) == ("block", ["file"])
