@@ -98,7 +98,7 @@ def test_it_refuses_what_we_refuse(log: Ground, tmp_path: Path) -> None:
 
 def test_it_checks_a_proof(log: Ground, tmp_path: Path) -> None:
     path = tmp_path / "p.tlog-proof"
-    for n in range(6):
+    for n in (0, 3, 5):
         proof = prove_in(log.place, n)
         path.write_text(proof.text)
         code, said = run("--proof", path, f"{generate().public.text},{key_of(log)}")
