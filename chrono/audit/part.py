@@ -123,11 +123,11 @@ class _Reader:
     def read(self, fd: int) -> Regular | None:
         wanted = iter(sorted(self.asked.sizes))
         stop = next(wanted, -1)
-        for lines in _batches(fd, self.asked.start, self.asked.end):
+        for lines, anchors in _batches(fd, self.asked.start, self.asked.end):
             begin = 0
             while begin < len(lines):
                 upto = min(len(lines), begin + stop - self.n) if stop > self.n else len(lines)
-                if not self._lines(lines[begin:upto]):
+                if not self._lines(lines[begin:upto], anchors):
                     return None
                 begin = upto
                 if self.n == stop:
@@ -146,7 +146,7 @@ class _Reader:
             self.last_line,
         )
 
-    def _lines(self, lines: list[bytes]) -> bool:
+    def _lines(self, lines: list[bytes], anchors: bool) -> bool:
         """The hot loop: a microsecond more here is a second more for a million records."""
         asked, n, prev = self.asked, self.n, self.prev
         before = f'","fmt":2,"kid":"{asked.key.kid}","log":"{asked.log}","n":'.encode("ascii")
@@ -155,7 +155,7 @@ class _Reader:
             end = b'%b%d,"prev":"%b","sig":"' % (before, n, prev)
             if not line.endswith(end, 0, -_SIG_END) or line[-4:] != b'=="}' or len(line) > MAX_LINE_BYTES:
                 return False
-            matters = _ANCHOR in line or not line.endswith(plain, 0, -_SIG_END - len(end))
+            matters = (anchors and _ANCHOR in line) or not line.endswith(plain, 0, -_SIG_END - len(end))
             if (closely or matters) and not self._closely(line, n, prev, matters):
                 return False
             leaf = sha256(b"\x00" + line).digest()
@@ -231,23 +231,27 @@ def _block_root(leaves: list[bytes]) -> bytes:
     return data
 
 
-def _batches(fd: int, start: int, end: int) -> Iterator[list[bytes]]:
-    """The lines of a stretch, some hundred at once. A line without end is held back to no more than a record's length:
-    the rest of it comes as lines of its own, which are no records."""
+def _batches(fd: int, start: int, end: int) -> Iterator[tuple[list[bytes], bool]]:
+    """The lines of a stretch, some hundred at once, and whether any of them may hold an anchor.
+
+    A line without end is held back to no more than a record's length: the rest of it comes as lines of its own, which
+    are no records.
+    """
     rest, position = b"", start
     while position < end:
         chunk = os.pread(fd, min(_CHUNK_BYTES, end - position), position)
         if not chunk:
             break
         position += len(chunk)
-        lines = (rest + chunk).split(b"\n")
+        data = rest + chunk
+        lines = data.split(b"\n")
         rest = lines.pop()
         if len(rest) > MAX_LINE_BYTES:
             lines.append(rest)
             rest = b""
-        yield lines
+        yield lines, _ANCHOR in data
     if rest:
-        yield [rest]
+        yield [rest], True
 
 
 def absorbed(tree: CompactRange, subtrees: Iterable[Subtree]) -> CompactRange:
