@@ -177,6 +177,18 @@ def _is_part(inner: Evaluation, around: Evaluation) -> bool:
     return not inner.refusals and all(command.argv in known for command in inner.commands)
 
 
+def _with_lines(found: Evaluation, text: str, at: int, span: tuple[int, int]) -> Evaluation:
+    """Offsets in a script's own text as lines behind its name in the chain; `span` is what started it."""
+    from chrono.scan.shell.origin import origin_of
+
+    origin = origin_of(text, at, span)
+    return found._replace(
+        commands=tuple(c._replace(via=origin.via(c.via, c.span[0]), span=span) for c in found.commands),
+        refusals=tuple(refusal._replace(span=span) for refusal in found.refusals),
+        writes=tuple((redirect, span) for redirect, _ in found.writes),
+    )
+
+
 def _names_its_file(started: Started) -> bool:
     """Whether lines of the text are lines of the file that the chain names; a recipe's are not its makefile's."""
     return started.path is not None and started.via[-1].endswith(started.path.rpartition("/")[2])
@@ -231,6 +243,8 @@ def _evaluate(
 ) -> Evaluation:
     """The text under the dialect of the shell that runs it."""
     if shell in WINDOWS_SHELLS:
+        if started is not None and span is not None and _names_its_file(started):
+            return _with_lines(_evaluate(text, world, shell, started=started), text, len(started.via) - 1, span)
         chain = started.via if started else via
         args = started.args if started else ()
         cwd = started.cwd if started else None

@@ -224,11 +224,11 @@ LANGUAGES = (
         {"main.php": '<?php\nrequire __DIR__ . "/clean.php";\n', "clean.php": "<?php\n@@\n"},
         "php",
     ),
-    Mini("pwsh-file", "pwsh -NoProfile -File x.ps1", {"x.ps1": "@@\n"}, "ps1", ("x.ps1",)),
+    Mini("pwsh-file", "pwsh -NoProfile -File x.ps1", {"x.ps1": "@@\n"}, "ps1", ("x.ps1:1",)),
     Mini("pwsh-script", "pwsh x.ps1", {"x.ps1": "Write-Host 1\n@@\n"}, "ps1"),
     Mini("pwsh-call", "& ./x.ps1", {"x.ps1": "@@\n"}, "ps1", shell="powershell"),
     Mini("pwsh-dot", ". ./x.ps1; Clear-All", {"x.ps1": "function Clear-All {\n  @@\n}\n"}, "ps1", shell="powershell"),
-    Mini("cmd-file", "cmd /c x.bat", {"x.bat": "@echo off\n@@\n"}, "bat", ("x.bat",)),
+    Mini("cmd-file", "cmd /c x.bat", {"x.bat": "@echo off\n@@\n"}, "bat", ("x.bat:2",)),
     Mini("cmd-call", "call x.bat", {"x.bat": "@echo off\r\n@@\r\n"}, "bat", shell="cmd"),
     Mini("cmd-bare", "x.cmd", {"x.cmd": "@@\n"}, "bat", shell="cmd"),
     Mini(
