@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from chrono.run.process import MARK, left_behind
 from tests.e2e.fake_llm import ToolUse
 from tests.e2e.fake_models import FakeModel, serving
 from tests.e2e.real_client import CHECKOUT, Ran, environment
@@ -262,13 +264,18 @@ def run(client: Client, model: FakeModel, *, home: Path, project: Path, timeout_
         environ = {**environment(home), **client.prepare(home, project, model.port), **more}
         environ.setdefault("XDG_DATA_HOME", str(home / ".local" / "share"))
         environ.setdefault("XDG_CACHE_HOME", str(home / ".cache"))
-        done = subprocess.run(
-            [path, *client.arguments],
-            cwd=project,
-            env=environ,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=timeout_s,
-        )
+        mark = f"test-{os.getpid()}-{client.name}"
+        try:
+            done = subprocess.run(
+                [path, *client.arguments],
+                cwd=project,
+                env={**environ, MARK: mark},
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                timeout=timeout_s,
+            )
+        finally:
+            for left in left_behind(mark):  # Cline leaves a daemon that outlives its run
+                os.kill(left.pid, signal.SIGKILL)
     return Ran(done.returncode, done.stdout, done.stderr)
