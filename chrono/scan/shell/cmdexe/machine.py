@@ -16,6 +16,7 @@ from chrono.scan.world import World
 
 MAX_STEPS = 4_000
 MAX_COMMANDS = 400
+MAX_WORDS = 1_000
 MAX_CALLS = 8
 
 
@@ -93,6 +94,8 @@ class Machine:
         """Reports a command and what it starts for its arguments."""
         if "/?" in words:
             words, builtin = ["help", words[0]], True
+        if len(words) > MAX_WORDS:
+            raise TooMuch(f"it gives a program more than {MAX_WORDS} words")
         if self.links:
             words = [words[0], *(self.behind(word) for word in words[1:])]
         argv = tuple(to_word(word) for word in words)

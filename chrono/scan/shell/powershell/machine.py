@@ -30,6 +30,7 @@ from chrono.scan.world import World
 
 MAX_STEPS = 6_000
 MAX_COMMANDS = 400
+MAX_WORDS = 1_000
 MAX_CALLS = 8
 MAX_EVALS = 6
 MAX_UNROLLED = 24
@@ -108,6 +109,8 @@ class Machine:
             argv = tuple(word for value in row for word in words_of(value))
             if not argv:
                 continue
+            if len(argv) > MAX_WORDS:
+                raise TooMuch(f"it gives a program more than {MAX_WORDS} words")
             first = first or argv
             if len(self.commands) >= MAX_COMMANDS:
                 raise TooMuch(f"it starts more than {MAX_COMMANDS} commands")

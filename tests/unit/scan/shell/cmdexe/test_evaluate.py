@@ -145,6 +145,7 @@ def test_a_pipe_feeds_what_it_says() -> None:
         ("a" * 70_000, "limit"),
         (":a\ncall :a\n", "limit"),
         ("a&" * 20_000, "limit"),
+        ("a b " * 2_000, "limit"),
     ],
 )
 def test_limits_and_faults_are_decisions(text: str, kind: str) -> None:

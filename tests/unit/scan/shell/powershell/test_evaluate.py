@@ -174,6 +174,7 @@ def test_what_is_written_can_be_followed(read: Callable[[str], Evaluation]) -> N
         ("a" * 70_000, "limit"),
         ("function f { f }; f", "limit"),
         ("$x = 'iex $x'; iex $x", "limit"),
+        ("git " + "a " * 2_000, "limit"),
         ("1..2000 | % { 1..2000 | % { Get-Date } }", "limit"),
     ],
 )
