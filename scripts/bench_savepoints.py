@@ -293,8 +293,9 @@ def bench_sizes(folder: str, files: int, large_mib: int) -> list[Row]:
 def fetch_source(folder: str, requirement: str) -> str:
     """The unpacked source archive of a published package, as a tree that somebody really works in."""
     place = os.path.join(folder, "download")
-    command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--no-binary", ":all:", "-d", place]
-    subprocess.run([*command, "--no-build-isolation", requirement], check=True)
+    name = requirement.partition("==")[0]
+    command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--no-binary", name, "-d", place]
+    subprocess.run([*command, requirement], check=True)
     root = os.path.join(folder, "tree")
     os.mkdir(root)
     with tarfile.open(os.path.join(place, os.listdir(place)[0])) as archive:
