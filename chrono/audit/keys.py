@@ -64,11 +64,19 @@ def settings(environ: Mapping[str, str]) -> KeySettings:
     )
 
 
+_SECRETS = ("CHRONO_AUDIT_KEY", "CHRONO_AUDIT_PASSPHRASE")
+
+
+def without_secrets(environ: Mapping[str, str]) -> dict[str, str]:
+    """`environ` for a program that is somebody else's: whoever has the key can sign another history."""
+    return {name: value for name, value in environ.items() if name not in _SECRETS}
+
+
 def take_settings(environ: MutableMapping[str, str] | None = None) -> KeySettings:
     """As `settings`, and removes key and passphrase from the environment, so that no child inherits them."""
     environ = os.environ if environ is None else environ
     found = settings(environ)
-    for name in ("CHRONO_AUDIT_KEY", "CHRONO_AUDIT_PASSPHRASE"):
+    for name in _SECRETS:
         environ.pop(name, None)
     return found
 

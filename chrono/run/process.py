@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from types import FrameType
 from typing import NamedTuple
 
+from chrono.audit.keys import without_secrets
 from chrono.errors import ChronoError
 
 MARK = "CHRONO_RUN"
@@ -58,7 +59,7 @@ def execute(
     its standard output, None for this process's own. For the main thread only.
     """
     began = time.monotonic()
-    process = _start(argv, {**environ, MARK: run_id}, stdout=output)
+    process = _start(argv, {**without_secrets(environ), MARK: run_id}, stdout=output)
     if isinstance(process, Ended):
         return process
     with _passing_signals_to(process):
@@ -84,7 +85,7 @@ def execute_aside(
     `stop` set, or the time over: everything it started is ended, and the exit code is 124.
     """
     began = time.monotonic()
-    given = {**environ, MARK: run_id}
+    given = {**without_secrets(environ), MARK: run_id}
     process = _start(argv, given, cwd=folder, stdin=subprocess.DEVNULL, stdout=output, stderr=output, session=True)
     if isinstance(process, Ended):
         return process

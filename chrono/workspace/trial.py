@@ -14,6 +14,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from chrono.audit.keys import without_secrets
 from chrono.errors import UsageError
 
 TIMED_OUT = 124
@@ -51,7 +52,7 @@ def run(argv: Sequence[str], folder: str, environ: Mapping[str, str], *, timeout
             process = subprocess.Popen(
                 list(argv),
                 cwd=folder,
-                env=dict(environ),
+                env=without_secrets(environ),
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
