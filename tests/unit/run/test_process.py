@@ -50,14 +50,15 @@ def test_the_signing_key_is_not_handed_on(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="what is left behind is told where /proc is")
 def test_what_still_runs_is_told_and_ended_on_time_out() -> None:
-    end = execute(("sh", "-c", "sleep 300 >/dev/null 2>&1 & setsid sleep 300 >/dev/null 2>&1 & exit 0"), ENVIRON, "r2")
-    assert end.exit_code == 0
-    assert len(end.left) == 2, end  # named `sh` or `setsid` for as long as they have not become `sleep`
+    run_id = f"r2-{os.getpid()}-{time.monotonic_ns()}"
+    end = execute(("sh", "-c", "sleep 300 >/dev/null 2>&1 & setsid sleep 300 >/dev/null 2>&1 & exit 0"), ENVIRON, run_id)
     for one in end.left:
         os.kill(one.pid, signal.SIGKILL)
-    end = execute(("sh", "-c", "setsid sleep 300 & sleep 300"), ENVIRON, "r3", timeout_s=0.4)
+    assert end.exit_code == 0
+    assert len(end.left) == 2, end  # named `sh` or `setsid` for as long as they have not become `sleep`
+    end = execute(("sh", "-c", "setsid sleep 300 & sleep 300"), ENVIRON, run_id + "b", timeout_s=0.4)
     assert (end.exit_code, end.left) == (124, ())
-    assert left_behind("r3") == ()
+    assert left_behind(run_id + "b") == ()
 
 
 def test_what_does_not_listen_is_made_to_end(monkeypatch: pytest.MonkeyPatch) -> None:
