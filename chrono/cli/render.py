@@ -319,10 +319,11 @@ def _answer(source: TextIO, wait_s: float) -> str | None:
     if os.name != "nt":
         import select
 
+        waiting = select.poll()  # select() knows no descriptor above 1023
         try:
-            ready, _, _ = select.select([source], [], [], wait_s)
+            waiting.register(source, select.POLLIN | select.POLLHUP)
+            if not waiting.poll(wait_s * 1000):
+                return None
         except (OSError, ValueError):
-            return None
-        if not ready:
             return None
     return source.readline() or None

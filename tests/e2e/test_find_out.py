@@ -62,5 +62,5 @@ def test_each_line_and_the_bad_edit_are_traced_to_their_calls(hooked: Hooked) ->
 def test_an_agent_cannot_hide_a_command_behind_bisect(hooked: Hooked) -> None:
     for command in ("chrono bisect run -- rm -rf ~", "chrono run -- rm -rf ~", "chrono push --include-secrets"):
         said = hooked.bash(command)
-        assert said.exit_code == 2 and "rm -rf" not in said.stdout, said
+        assert said.exit_code == 2 and "chrono blocked this call" in said.stderr, said
     assert hooked.bash("chrono bisect run -- ls").exit_code == 0
