@@ -10,7 +10,7 @@ import errno
 import os
 from binascii import b2a_base64
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from itertools import islice
 from typing import NamedTuple
@@ -144,6 +144,11 @@ class AuditLog:
         self._fd = self._head_fd = -1
         self._tail = None
         self._witness.close()
+
+    def __del__(self) -> None:
+        # Who forgets a workspace, say a long-lived program with the SDK, must not run out of descriptors.
+        with suppress(Exception):
+            self.close()
 
     def _acknowledge(self, fd: int, size: int) -> None:
         try:

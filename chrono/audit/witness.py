@@ -122,6 +122,10 @@ class Witness:
             os.close(self._fd)
         self._fd, self._read, self._state, self._torn = -1, 0, EMPTY, False
 
+    def __del__(self) -> None:
+        if getattr(self, "_fd", -1) >= 0:
+            os.close(self._fd)
+
     def _open(self, *, create: bool) -> int | None:
         """Makes `_fd` the file that is there now; its size, None where there is none."""
         try:

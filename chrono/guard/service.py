@@ -131,10 +131,12 @@ class Service:
     def serve(self) -> None:
         """Listens until it is time to leave; then takes its socket away and waits for what is under way."""
         listener, inode = self._listen()
+        waiting = select.poll()  # select() knows no descriptor above 1023
+        waiting.register(listener, select.POLLIN)
         self._sources = _sources()
         try:
             while not self._leaves(inode):
-                ready, _, _ = select.select([listener], [], [], self._look_s)
+                ready = waiting.poll(self._look_s * 1000)
                 if ready:
                     connection, _ = listener.accept()
                     self._enter()

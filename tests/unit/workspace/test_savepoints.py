@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import os
 import subprocess
@@ -168,3 +169,19 @@ def test_threads_and_processes_save_one_after_another(root: Path, environ: dict[
     ws = Workspace.open(str(root), environ)
     assert verify(ws, full=True).exit_code == 0
     assert not save(ws, "auto", "x", by).created
+
+
+def test_a_workspace_that_is_forgotten_keeps_no_file_open(
+    ws: Workspace, root: Path, environ: dict[str, str], by: Actor
+) -> None:
+    def work() -> None:
+        opened = Workspace.open(str(root), environ)
+        save(opened, "manual", "x", by)
+
+    work()
+    gc.collect()
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(3):
+        work()
+    gc.collect()
+    assert len(os.listdir("/proc/self/fd")) <= before
