@@ -51,7 +51,9 @@ def test_the_signing_key_is_not_handed_on(tmp_path: Path) -> None:
 @pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="what is left behind is told where /proc is")
 def test_what_still_runs_is_told_and_ended_on_time_out() -> None:
     run_id = f"r2-{os.getpid()}-{time.monotonic_ns()}"
-    end = execute(("sh", "-c", "sleep 300 >/dev/null 2>&1 & setsid sleep 300 >/dev/null 2>&1 & exit 0"), ENVIRON, run_id)
+    end = execute(
+        ("sh", "-c", "sleep 300 >/dev/null 2>&1 & setsid sleep 300 >/dev/null 2>&1 & exit 0"), ENVIRON, run_id
+    )
     for one in end.left:
         os.kill(one.pid, signal.SIGKILL)
     assert end.exit_code == 0
