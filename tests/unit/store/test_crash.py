@@ -53,6 +53,11 @@ def dies_at(step: int) -> Disk:
     return Volatile(at_step)
 
 
+# A commit's id holds the time, and the folder under objects/ that it falls into may be there already:
+# a run may make a step or two less than the one that was counted.
+SPARE = 2
+
+
 def killed(action: Callable[[], None]) -> bool:
     """Runs `action` in a child; whether it was killed rather than done."""
     pid = os.fork()
@@ -199,7 +204,7 @@ def test_a_restore_killed_at_any_step_is_finished_or_undone(scene: Scene) -> Non
     assert total >= 40
     for step in range(total):
         scene.reset()
-        assert killed(lambda step=step: scene.roll_back(dies_at(step)))
+        assert killed(lambda step=step: scene.roll_back(dies_at(step))) or step >= total - SPARE
         scene.check_no_file_is_torn_or_missing()
         began = Store.open(scene.project.layout).pending() is not None
         left = scene.project.state()
@@ -219,7 +224,7 @@ def test_a_recovery_killed_at_any_step_is_recovered_too(scene: Scene) -> None:
     total = steps_of(scene.roll_back)
     for step in range(3, total, 7):
         scene.reset()
-        assert killed(lambda step=step: scene.roll_back(dies_at(step)))
+        assert killed(lambda step=step: scene.roll_back(dies_at(step))) or step >= total - SPARE
         if Store.open(scene.project.layout).pending() is None:
             continue
         subprocess.run(["rm", "-rf", str(scene.saved) + ".half"], check=True)
@@ -228,7 +233,10 @@ def test_a_recovery_killed_at_any_step_is_recovered_too(scene: Scene) -> None:
         for inner in range(0, inner_total, 2):
             subprocess.run(["rm", "-rf", str(scene.project.root)], check=True)
             subprocess.run(["cp", "-a", str(scene.saved) + ".half", str(scene.project.root)], check=True)
-            assert killed(lambda inner=inner: scene.recover(abort=False, disk=dies_at(inner)))
+            assert (
+                killed(lambda inner=inner: scene.recover(abort=False, disk=dies_at(inner)))
+                or inner >= inner_total - SPARE
+            )
             scene.check_no_file_is_torn_or_missing()
             began = Store.open(scene.project.layout).pending() is not None
             scene.recover(abort=False)
@@ -258,7 +266,7 @@ def test_a_save_killed_at_any_step_leaves_a_whole_store(in_memory: Path, files: 
     for step in range(total):
         subprocess.run(["rm", "-rf", str(project.root)], check=True)
         subprocess.run(["cp", "-a", str(project.root) + ".saved", str(project.root)], check=True)
-        assert killed(lambda step=step: save(dies_at(step)))
+        assert killed(lambda step=step: save(dies_at(step))) or step >= total - SPARE
         store = project.reopen(Volatile())
         head = store.ref("refs/heads/main")
         seen.add(head if head == first else None)
