@@ -14,11 +14,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from chrono.cli.render import AGENT_MARKS
 
 ROOT = Path(__file__).resolve().parents[1]
 REAL_HOME = os.path.realpath(os.path.expanduser("~"))
+
+# The normal tier is a gate and draws the same cases everywhere; the slow tier searches with new ones each time.
+settings.register_profile("gate", derandomize=True, deadline=None)
+settings.register_profile("search", deadline=None)
+settings.load_profile("search" if os.environ.get("CHRONO_TEST_SEARCH") else "gate")
 
 _KEPT = ("CHRONO_VENV", "CHRONO_TEST_")
 _SCRATCH = tempfile.mkdtemp(prefix="chrono-tests-")
