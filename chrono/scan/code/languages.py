@@ -6,7 +6,9 @@ Shell dialects are left to `scan.shell`; which file or option holds the text to 
 from __future__ import annotations
 
 import re
+from importlib import import_module
 
+from chrono.scan.code.reading import Language, run_source
 from chrono.scan.command import UNKNOWN, Command, Evaluation, Word
 from chrono.scan.foreign import cloud_deletions, is_fork_bomb, is_reverse_shell, runs_download, sends_environment
 from chrono.scan.world import World
@@ -37,19 +39,7 @@ def commands_of(
     started are commands themselves. `name` is what `via` calls the text, `args` what it is given, `cwd` its folder,
     `span` goes into every command. Never raises; a limit that is reached is a Refusal. specs: scanner section 4.
     """
-    if language == "python":
-        from chrono.scan.code.python import commands_of_python as door
-    elif language == "javascript":
-        from chrono.scan.code.javascript import commands_of_javascript as door
-    elif language == "ruby":
-        from chrono.scan.code.ruby import commands_of_ruby as door
-    elif language == "perl":
-        from chrono.scan.code.perl import commands_of_perl as door
-    elif language == "php":
-        from chrono.scan.code.php import commands_of_php as door
-    else:
-        raise ValueError(f"no reader for {language}")
-    found = door(source, world=world, name=name, args=args, cwd=cwd, via=via, span=span)
+    found = run_source(_language(language), source, world=world, name=name, args=args, cwd=cwd, via=via, span=span)
     if any(command.argv == (":",) for command in found.commands) and _WRITES.search(source) is not None:
         kept = (c._replace(argv=("write-file",)) if c.argv == (":",) else c for c in found.commands)
         found = found._replace(commands=tuple(kept))
@@ -68,3 +58,11 @@ def commands_of(
         more.append(where._replace(argv=("curl", UNKNOWN), upstream=(("env",),)))
     more += [where._replace(argv=("sdk-call", call)) for call in cloud_deletions(source)]
     return found._replace(commands=(*found.commands, *more))
+
+
+def _language(name: str) -> Language:
+    """Loads a language on first use: most commands hold none."""
+    if name not in LANGUAGES:
+        raise ValueError(f"no reader for {name}")
+    language: Language = import_module(f"chrono.scan.code.{name}").LANGUAGE
+    return language

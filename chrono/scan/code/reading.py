@@ -1,42 +1,76 @@
-"""Owns the guarded way from a source to what it does: size, limits, and nothing that escapes.
+"""Owns the way from a source to what it does, the same for every language: size, limits, and nothing that escapes.
 
-Reading is left to each language's reader, running to `interpret`.
+What a language consists of (its Language) is left to its own file, reading to its reader, running to `interpret`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
-from chrono.scan.code import tree
-from chrono.scan.code.effects import TooMuch
+from chrono.scan.code.arguments import argument_values
+from chrono.scan.code.effects import Effects, TooMuch
+from chrono.scan.code.frames import Library
 from chrono.scan.code.interpret import Machine
-from chrono.scan.command import Evaluation, Refusal
+from chrono.scan.code.modules import Modules, Reader
+from chrono.scan.command import Evaluation, Refusal, Word
+from chrono.scan.world import World
 
 _SMALL = 60_000
 
 
-def read_and_run(
-    source: str,
-    read: Callable[[str], tuple[tree.Node, ...]],
-    machine: Machine,
-    *,
-    telling: tuple[str, ...],
-) -> Evaluation:
-    """Reads a source and runs it on `machine`; a limit becomes a Refusal. Never raises.
+class Language(NamedTuple):
+    """One language that is read: its words for effects, its reader, its library.
 
-    A source of more than 60 KB is read only if it holds one of the words `telling`.
+    `telling` are words of which every call with an effect needs one: a source of more than 60 KB without any is not
+    read. `loads_modules`: files of the project that it imports are run too. One of more than `longest` characters is
+    refused.
     """
-    effects = machine.effects
-    if len(source) > _SMALL and not any(word in source for word in telling):
+
+    name: str
+    read: Reader
+    library: Callable[[], Library]
+    telling: tuple[str, ...]
+    loads_modules: bool = False
+    longest: int | None = None
+
+
+def run_source(
+    language: Language,
+    source: str,
+    *,
+    world: World,
+    name: str,
+    args: tuple[Word, ...],
+    cwd: Word | None,
+    via: tuple[str, ...],
+    span: tuple[int, int],
+) -> Evaluation:
+    """Reads and runs a source, as `languages.commands_of`; a limit becomes a Refusal. Never raises."""
+    effects = Effects(world, name=name, cwd=world.cwd if cwd is None else cwd, via=via, span=span)
+    tells = any(word in source for word in language.telling)
+    if len(source) > _SMALL and not tells:
+        return effects.evaluation()
+    if language.longest is not None and len(source) > language.longest:
+        effects.refusals.append(Refusal("limit", f"{name} is too long to be read as {language.name}", span))
         return effects.evaluation()
     try:
-        machine.run_program(read(source))
+        machine = Machine(language.library(), effects, argument_values(name, args))
+        if language.loads_modules:
+            machine.modules = Modules(language.read)
+        machine.run_program(language.read(source))
+    except SyntaxError as error:
+        # The interpreter here would not run it either, but the one that is meant may be another (older, or newer).
+        if tells:
+            where = f"{name}:{error.lineno or 0}"
+            why = f"{where} is not {language.name} as this version reads it"
+            effects.refusals.append(Refusal("unparsed", why, span))
     except TooMuch as reached:
-        effects.refusals.append(Refusal("limit", f"{effects.name}: {reached}", effects.span))
+        effects.refusals.append(Refusal("limit", f"{name}: {reached}", span))
     except (RecursionError, MemoryError):
-        effects.refusals.append(Refusal("limit", f"{effects.name} is nested too deeply", effects.span))
+        effects.refusals.append(Refusal("limit", f"{name} is nested too deeply", span))
     except Exception as error:
         # A fault of ours must not let code pass unread.
-        why = f"{effects.name} could not be read to its end ({type(error).__name__})"
-        effects.refusals.append(Refusal("unparsed", why, effects.span))
+        why = f"{name} could not be read to its end ({type(error).__name__})"
+        effects.refusals.append(Refusal("unparsed", why, span))
     return effects.evaluation()
