@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from chrono.errors import AuditTampered, ChronoError, NoSuchSavepoint
+from chrono.errors import AuditTampered, ChronoError, NoSuchSavepoint, StoreError
 from chrono.ids import CommitId
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from chrono.audit.push import Kept
     from chrono.audit.verify import Report, Trailer
     from chrono.store.repository import Store
+    from chrono.store.savepoint import Savepoint
     from chrono.workspace.project import Workspace
 
 
@@ -28,25 +29,55 @@ class StoreCommits:
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self.unreadable = ""
+        """What cannot be read of the history, in a sentence; "" where all of it can."""
 
     def trailers(self) -> tuple[Trailer, ...]:
-        """Every commit that a ref reaches now, once, with what it says of the log. Asked again, it looks again."""
-        return tuple(_trailers(self._store))
+        """Every commit that a ref reaches now, once, with what it says of the log. Asked again, it looks again.
+
+        Raises StoreError where not even the refs can be read.
+        """
+        try:
+            found = list(chain(self._store.history(), self._store.operations()))
+        except (NoSuchSavepoint, StoreError) as error:
+            self.unreadable = str(error)
+            found = list(self._readable())
+        return tuple(map(_trailer, found))
 
     def sha256(self, commit: str) -> str | None:
-        """SHA-256 of the raw commit object; None where it is missing or damaged beyond reading."""
+        """SHA-256 of the raw commit object; None where it is missing, "" where its bytes are not a commit's."""
         try:
             return hashlib.sha256(self._store.raw_commit(CommitId(commit))).hexdigest()
         except NoSuchSavepoint:
             return None
+        except StoreError:
+            return ""
+
+    def _readable(self) -> Iterator[Savepoint]:
+        """What refs reach without the commits that are gone or damaged: each of those is judged by its anchor."""
+        from chrono.store.refs import AUTO, BRANCHES, MERGE, OPERATIONS, RESCUE
+
+        waiting = [commit for prefix in (BRANCHES, AUTO, RESCUE) for _, commit in self._store.refs(prefix)]
+        waiting += [commit for ref in (MERGE, OPERATIONS) if (commit := self._store.ref(ref)) is not None]
+        seen: set[str] = set()
+        while waiting:
+            commit = waiting.pop()
+            if commit in seen:
+                continue
+            seen.add(commit)
+            try:
+                savepoint = self._store.savepoint(commit)
+            except (NoSuchSavepoint, StoreError):
+                continue
+            yield savepoint
+            waiting += map(CommitId, savepoint.parents)
 
 
-def _trailers(store: Store) -> Iterator[Trailer]:
+def _trailer(savepoint: Savepoint) -> Trailer:
     from chrono.audit.verify import Trailer
 
-    for savepoint in chain(store.history(), store.operations()):
-        log, size, root = parse_trailer(savepoint.trailer("Chrono-Audit") or "")
-        yield Trailer(savepoint.id, log, size, root)
+    log, size, root = parse_trailer(savepoint.trailer("Chrono-Audit") or "")
+    return Trailer(savepoint.id, log, size, root)
 
 
 def parse_trailer(text: str) -> tuple[str, int, str]:
@@ -70,7 +101,8 @@ def verify(ws: Workspace, *, full: bool = False, strict: bool = False, external:
     unreadable = ""
     try:
         commits = StoreCommits(ws.store)
-        commits.trailers()  # unreadable savepoints are one finding, not the end of the verification
+        commits.trailers()  # what cannot be read of them is told, and is not the end of the verification
+        unreadable = commits.unreadable
     except (ChronoError, OSError) as error:
         commits, unreadable = None, str(error)
     keys = ws.keys
@@ -89,10 +121,9 @@ def verify(ws: Workspace, *, full: bool = False, strict: bool = False, external:
         report = _with_quorum(ws, report, strict)
     if not unreadable:
         return report
-    exit_code = report.exit_code or 21
-    return report._replace(
-        warnings=(*report.warnings, f"the savepoints cannot be read: {unreadable}"), exit_code=exit_code
-    )
+    told = f"the savepoints cannot be read: {unreadable}"
+    report = report._replace(warnings=(*report.warnings, told))
+    return report if report.findings else report._replace(exit_code=21, integrity=f"CANNOT VERIFY {told}")
 
 
 def with_copy(ws: Workspace, report: Report, path: str) -> Report:

@@ -80,3 +80,74 @@ def test_only_a_whole_trailer_counts() -> None:
     assert parse_trailer("v2 ab 7 cd") == ("ab", 7, "cd")
     for text in ("", "v1 ab 7 cd", "v2 ab 7", "v2 ab -7 cd", "v2 ab ٣ cd", "v2 ab 7 cd x"):
         assert parse_trailer(text) == ("", 0, "")
+
+
+def git(ws: Workspace, *args: str, stdin: bytes = b"") -> str:
+    done = subprocess.run(["git", "--git-dir", ws.layout.repo, *args], input=stdin, capture_output=True, check=True)
+    return done.stdout.decode().strip()
+
+
+def loose(ws: Workspace, oid: str) -> Path:
+    return Path(ws.layout.repo) / "objects" / oid[:2] / oid[2:]
+
+
+def test_a_trailer_in_a_message_is_text(ws: Workspace, root: Path, by: Actor) -> None:
+    """Only the last block counts, and that is chrono's own: nobody's message moves a savepoint to another log."""
+    (root / "new").write_text("x")
+    forged = f"x\n\nChrono-Audit: v2 {'0' * 32} 1 {'0' * 64}"
+    commit = save(ws, "auto", forged, by).commit
+    assert f"Chrono-Audit: v2 {'0' * 32}" in git(ws, "cat-file", "commit", commit)
+    report = verify(ws, full=True, strict=True)
+    assert (report.findings, report.exit_code) == ((), 0)
+
+
+def test_a_commit_with_a_forged_trailer_is_foreign_and_recorded_nowhere(ws: Workspace, saved: str) -> None:
+    raw = git(ws, "cat-file", "commit", saved).replace(ws.log.log_id, "0" * 32)
+    forged = git(ws, "hash-object", "-t", "commit", "-w", "--stdin", stdin=raw.encode())
+    git(ws, "update-ref", "refs/heads/other", forged)
+    assert codes(ws) == ["commit-without-record"]
+
+
+def test_an_altered_loose_commit_is_not_the_one_that_was_recorded(ws: Workspace, saved: str) -> None:
+    """Another commit's bytes under the savepoint's name: git itself would only notice when it checks the hash."""
+    raw = git(ws, "cat-file", "commit", saved) + "\naltered\n"
+    other = git(ws, "hash-object", "-t", "commit", "-w", "--stdin", stdin=raw.encode())
+    ws.close()
+    loose(ws, saved).unlink()
+    shutil.copyfile(loose(ws, other), loose(ws, saved))
+    assert codes(ws) == ["anchor-altered"]
+    loose(ws, saved).unlink()
+    loose(ws, saved).write_bytes(b"no object")
+    assert codes(ws) == ["anchor-altered"]
+    loose(ws, saved).unlink()
+    assert codes(ws) == ["anchor-missing"]
+
+
+def test_a_ref_to_nothing_leaves_the_savepoints_unverified_not_intact(ws: Workspace, saved: str) -> None:
+    (Path(ws.layout.repo) / "refs" / "heads" / "other").write_text("1" * 40 + "\n")
+    report = verify(Workspace(ws.layout, ws.home, ws.environ))
+    assert (report.exit_code, report.findings) == (21, ())
+    assert report.integrity.startswith("CANNOT VERIFY the savepoints")
+
+
+@pytest.mark.parametrize("trick", ["replace", "grafts", "alternates"])
+def test_git_is_not_asked_which_object_stands_for_another(
+    ws: Workspace, saved: str, tmp_path: Path, trick: str
+) -> None:
+    """What git would show for a savepoint is not what is hashed: the object of that name in this store is."""
+    repo = Path(ws.layout.repo)
+    first = git(ws, "rev-list", "--max-parents=0", "--all").split()[0]
+    if trick == "replace":
+        git(ws, "update-ref", f"refs/replace/{saved}", first)
+        assert git(ws, "cat-file", "commit", saved) == git(ws, "cat-file", "commit", first)
+    elif trick == "grafts":
+        (repo / "info").mkdir(exist_ok=True)
+        (repo / "info" / "grafts").write_text(f"{saved}\n")
+    else:
+        other = tmp_path / "other.git"
+        shutil.copytree(repo, other)
+        (repo / "objects" / "info").mkdir(exist_ok=True)
+        (repo / "objects" / "info" / "alternates").write_text(f"{other}/objects\n")
+    assert codes(ws) == []
+    loose(ws, saved).unlink()  # what lies only over there, or is named by another, is gone from here
+    assert codes(ws) == ["anchor-missing"]
