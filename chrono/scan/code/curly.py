@@ -56,6 +56,19 @@ def brackets(tokens: list[Token]) -> dict[int, int]:
     return pairs
 
 
+def number_of(text: str) -> object:
+    """The value of a number as Perl, PHP and Ruby write it; 0 for what none of them would read."""
+    bare = text.replace("_", "")
+    try:
+        if bare[:2].lower() in ("0x", "0b"):
+            return int(bare, 0)
+        if bare.isdigit():
+            return int(bare[:18], 8) if bare[0] == "0" and len(bare) > 1 else int(bare[:18])
+        return float(bare)
+    except ValueError:
+        return 0
+
+
 class Reader:
     """Walks over tokens; subclasses say what a statement and a simple expression are."""
 

@@ -6,7 +6,7 @@ What built-in functions and modules do is left to `perl_library`.
 from __future__ import annotations
 
 from chrono.scan.code import tree
-from chrono.scan.code.curly import UNREAD, Reader, Token
+from chrono.scan.code.curly import UNREAD, Reader, Token, number_of
 from chrono.scan.code.perl_lexer import KNOWN_LIST, Lexer
 
 # Named unary operators take one operand; other names without brackets take all that follows.
@@ -75,7 +75,7 @@ class PerlReader(Reader):
         if kind == "string":
             return _text(token)
         if kind == "number":
-            return tree.Const(_number(token.value))
+            return tree.Const(number_of(token.value))
         if kind == "words":
             return tree.ListOf(tuple(tree.Const(word) for word in token.value.split()))
         if kind == "shell":
@@ -510,18 +510,6 @@ def _text(token: Token) -> tree.Node:
     if parts is None:
         return tree.Const(token.value)
     return parts[0] if len(parts) == 1 else tree.Interpolated(parts)
-
-
-def _number(text: str) -> object:
-    bare = text.replace("_", "")
-    try:
-        if bare[:2].lower() in ("0x", "0b"):
-            return int(bare, 0)
-        if bare.isdigit():
-            return int(bare[:18], 8) if bare[0] == "0" and len(bare) > 1 else int(bare[:18])
-        return float(bare)
-    except ValueError:
-        return 0
 
 
 def _inside(tokens: list[Token]) -> tree.Node:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from chrono.scan.code import tree
-from chrono.scan.code.curly import MAX_TOKENS, UNREAD, Reader, Token
+from chrono.scan.code.curly import MAX_TOKENS, UNREAD, Reader, Token, number_of
 from chrono.scan.code.effects import TooMuch
 from chrono.scan.code.strings import MAX_PARTS, delimited, escaped, heredoc, raw, variable_end
 
@@ -171,7 +171,7 @@ class PhpReader(Reader):
             return parts[0] if len(parts) == 1 else tree.Interpolated(parts)
         if kind == "shell":
             return tree.Backticks(token.parts or (), token.line)
-        return tree.Const(_number(token.value)) if kind == "number" else UNREAD
+        return tree.Const(number_of(token.value)) if kind == "number" else UNREAD
 
     def _operator(self, token: Token) -> tree.Node:
         op = token.value
@@ -591,15 +591,3 @@ _STATEMENTS = {
     "static": PhpReader.a_static,
     "const": PhpReader.a_const,
 }
-
-
-def _number(text: str) -> object:
-    bare = text.replace("_", "")
-    try:
-        if bare[:2].lower() in ("0x", "0b"):
-            return int(bare, 0)
-        if bare.isdigit():
-            return int(bare[:18], 8) if bare[0] == "0" and len(bare) > 1 else int(bare[:18])
-        return float(bare)
-    except ValueError:
-        return 0

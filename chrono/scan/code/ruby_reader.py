@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from chrono.scan.code import tree
-from chrono.scan.code.curly import UNREAD, Reader, Token
+from chrono.scan.code.curly import UNREAD, Reader, Token, number_of
 from chrono.scan.code.ruby_lexer import KEYWORDS, Lexer
 
 
@@ -50,7 +50,7 @@ class RubyReader(Reader):
         if kind == "shell":
             return tree.Backticks(token.parts or (), token.line)
         if kind == "number":
-            return tree.Const(_number(token.value))
+            return tree.Const(number_of(token.value))
         if kind == "words":
             return tree.ListOf(tuple(tree.Const(word) for word in token.value.split()))
         if kind in ("symbol", "regex"):
@@ -582,18 +582,6 @@ def _calls_without_arguments(word: str) -> bool:
 def _text(token: Token) -> tree.Node:
     parts = token.parts or ()
     return parts[0] if len(parts) == 1 else tree.Interpolated(parts)
-
-
-def _number(text: str) -> object:
-    bare = text.replace("_", "")
-    try:
-        if bare[:2].lower() in ("0x", "0b"):
-            return int(bare, 0)
-        if bare.isdigit():
-            return int(bare[:18], 8) if bare[0] == "0" and len(bare) > 1 else int(bare[:18])
-        return float(bare)
-    except ValueError:
-        return 0
 
 
 def _inside(tokens: list[Token]) -> tree.Node:
