@@ -193,6 +193,10 @@ class PackIndex:
     def __len__(self) -> int:
         return self._count
 
+    @property
+    def pack_path(self) -> bytes:
+        return self.path[:-4] + b".pack"
+
     def offset(self, oid: bytes) -> int | None:
         """Where the object begins in the pack, or None."""
         if self._table is not None:
@@ -260,7 +264,7 @@ class PackIndex:
         number, size, position, base = self._head(offset)
         if base is not None or size <= above_bytes or KIND_NAMES[number] != b"blob":
             return None
-        path = self.path[:-4] + b".pack"
+        path = self.pack_path
         try:
             fd = os.open(path, READ_FILE)
         except FileNotFoundError:
@@ -313,7 +317,7 @@ class PackIndex:
 
     def _file(self) -> mmap.mmap:
         if self._pack is None:
-            self._pack = _map(self.path[:-4] + b".pack")
+            self._pack = _map(self.pack_path)
         return self._pack
 
     def ids(self) -> list[bytes]:

@@ -281,7 +281,7 @@ class Store:
         """Packing, and removing what no ref leads to."""
         from chrono.store.upkeep import Upkeep
 
-        return Upkeep(self.layout, self._objects, self._refs, self._disk, self.lock, self._under_way)
+        return Upkeep(self.layout, self._objects, self._refs, self.lock, self._under_way)
 
     @property
     def exchange(self) -> Exchange:

@@ -23,8 +23,9 @@ from chrono.workspace.ring import CLI_WAIT_S, AtStep, go_on
 if TYPE_CHECKING:
     from chrono.audit.record import Actor
     from chrono.canonical import Json
+    from chrono.store.garbage import Freed
     from chrono.store.savepoint import Savepoint
-    from chrono.store.upkeep import Freed, Holdings
+    from chrono.store.upkeep import Holdings
     from chrono.workspace.project import Workspace
 
 STEPS = ("record", "refs", "collected")
@@ -38,13 +39,15 @@ _COMMITS_A_RECORD = 1000
 
 
 class PrunePlan(NamedTuple):
-    """What `prune` would remove. `commits` are all that would be gone from the store, `refs` those that lead to them
-    now. `jump`: the clock was set by more than a week, so that ages may be wrong; a person has to confirm."""
+    """What `prune` would remove. `commits` are all that nothing would lead to any more, `refs` those that lead to them
+    now. `freed` is what leaves the disk at once, `later` what a later prune takes. `jump`: the clock was set by more
+    than a week, so that ages may be wrong; a person has to confirm."""
 
     rules: Rules
     refs: tuple[Aged, ...]
     commits: frozenset[CommitId]
     freed: Freed
+    later: Freed
     kept_auto: int
     kept_rescues: int
     newest_ns: int
@@ -90,13 +93,14 @@ def plan(ws: Workspace, rules: Rules | None = None) -> PrunePlan:
     chosen = rules if rules is not None else policy_rules(ws)
     ages = _ages(ws)
     going = retention.removable(*ages[:3], chosen, ages.needed)
-    freed, commits = ws.store.upkeep.unreachable_without((one.ref for one in going), ages.needed)
-    refs = tuple(one for one in going if one.commit in commits)
+    found = ws.store.upkeep.unreachable_without((one.ref for one in going), ages.needed)
+    refs = tuple(one for one in going if one.commit in found.commits)
     return PrunePlan(
         chosen,
         refs,
-        commits,
-        freed,
+        found.commits,
+        found.now,
+        found.later,
         len(ages.autos) - sum(one.ref.startswith(AUTO) for one in refs),
         len(ages.rescues) - sum(one.ref.startswith(RESCUE) for one in refs),
         ages.newest_ns,

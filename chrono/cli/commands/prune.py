@@ -79,10 +79,6 @@ def run(
         screen.line(
             Styled("removed", "green"), f" {count(done.savepoints, 'savepoint')}, {size(done.freed.size_bytes)} freed"
         )
-        if done.freed.size_bytes < plan.freed.size_bytes // 2:
-            screen.note(
-                "the rest is younger than an hour, or shares a pack with what stays; it goes with a later prune"
-            )
     return 0
 
 
@@ -99,7 +95,10 @@ def _show(screen: Screen, plan: PrunePlan, now_ns: int) -> None:
         parts = [count(autos, "automatic savepoint")] if autos else []
         parts += [count(rescues, "rescue")] if rescues else []
         screen.text(f"to remove: {' and '.join(parts)}, taken {oldest} to {newest}")
-    screen.line(f"frees about {size(plan.freed.size_bytes)}")
+    later = f"; {size(plan.later.size_bytes)} more with a later prune" if plan.later.objects else ""
+    screen.text(f"frees about {size(plan.freed.size_bytes)}{later}")
+    if plan.later.objects and not plan.freed.objects:
+        screen.text("what is younger than an hour, or shares a pack with what stays, leaves the disk later")
     screen.text(
         f"stay: {count(plan.kept_auto, 'automatic savepoint')}, {count(plan.kept_rescues, 'rescue')}, and all that is "
         "on a branch"
@@ -117,6 +116,7 @@ def _json(plan: PrunePlan, done: Pruned | None) -> dict[str, shapes.Json]:
         "savepoints": [{"ref": one.ref, "id": one.commit} for one in plan.refs],
         "commits": len(plan.commits),
         "frees_bytes": plan.freed.size_bytes,
+        "frees_later_bytes": plan.later.size_bytes,
         "kept_auto": plan.kept_auto,
         "kept_rescues": plan.kept_rescues,
         "clock_jump_days": round(plan.jump.days, 1) if plan.jump is not None else None,
