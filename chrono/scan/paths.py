@@ -7,6 +7,7 @@ decide are in `scan.places`.
 from __future__ import annotations
 
 import os
+from functools import cached_property
 from typing import NamedTuple
 
 from chrono.scan import places
@@ -55,15 +56,38 @@ class Ground:
     def __init__(self, world: World) -> None:
         self.world = world
         self.fold = world.platform in ("darwin", "win32")
-        self.cwd = world.realpath(world.cwd)
-        self.knows = world.lstat(world.cwd) is not None
-        self.homes = tuple(dict.fromkeys(world.realpath(home) for home in world.homes()))
-        self.home = world.realpath(world.home)
-        self.chrono_home = world.realpath(world.chrono_home)
-        scratch = world.env("TMPDIR") or ""
-        self.scratch = world.realpath(scratch) if scratch.startswith("/") and len(scratch) > 1 else None
-        self.root = self._root()
         self._places: dict[str, str] = {}
+
+    # Most commands need few of these, and each asks the file system.
+
+    @cached_property
+    def cwd(self) -> str:
+        return self.world.realpath(self.world.cwd)
+
+    @cached_property
+    def knows(self) -> bool:
+        return self.world.lstat(self.world.cwd) is not None
+
+    @cached_property
+    def homes(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(map(self.world.realpath, self.world.homes())))
+
+    @cached_property
+    def home(self) -> str:
+        return self.world.realpath(self.world.home)
+
+    @cached_property
+    def chrono_home(self) -> str:
+        return self.world.realpath(self.world.chrono_home)
+
+    @cached_property
+    def scratch(self) -> str | None:
+        folder = self.world.env("TMPDIR") or ""
+        return self.world.realpath(folder) if folder.startswith("/") and len(folder) > 1 else None
+
+    @cached_property
+    def root(self) -> str | None:
+        return self._root()
 
     def _root(self) -> str | None:
         if self.world.project is not None:

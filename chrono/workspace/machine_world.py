@@ -10,7 +10,7 @@ import hashlib
 import os
 import stat as stat_bits
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from chrono.scan.world import MAX_PATH, Read, Stat, Unreadable
 
@@ -231,30 +231,37 @@ def _listdir(path: str) -> tuple[str, ...] | None:
 def _homes(world: MachineWorld) -> tuple[str, ...]:
     """Home folders from the local accounts and from the usual parent; no directory service is asked, it may hang."""
     parent = "/Users" if world.platform == "darwin" else "/home"
-    found = [*_account_homes(), *(os.path.join(parent, name) for name in world.listdir(parent) or ())]
+    found = [*_kept(ACCOUNTS, _account_homes), *_kept(parent, _folders_in)]
     return tuple(home for home in found if home not in ("", "/", "/nonexistent"))
 
 
 ACCOUNTS = "/etc/passwd"
 
-_HOMES: dict[tuple[int, int, int], tuple[str, ...]] = {}
-"""The homes that the accounts name, by the stamp of the file: the resident service asks for every command."""
+_HOMES: dict[str, tuple[tuple[int, int, int, int], tuple[str, ...]]] = {}
+"""The homes that a place names, with the stamp of the place: the resident service asks for every command."""
 
 
-def _account_homes() -> tuple[str, ...]:
+def _kept(path: str, homes_of: Callable[[str], tuple[str, ...]]) -> tuple[str, ...]:
+    """The homes that a file or a folder names, read again when it is another or has changed."""
     try:
-        found = os.stat(ACCOUNTS)
+        found = os.stat(path)
     except OSError:
         return ()
-    stamp = (found.st_mtime_ns, found.st_size, found.st_ino)
-    known = _HOMES.get(stamp)
-    if known is None:
-        accounts = read_file(ACCOUNTS, 1_000_000)  # not one of the files that the scan depends on
-        text = accounts.data.decode("utf-8", "surrogateescape") if isinstance(accounts, Read) else ""
-        rows = [line.split(":") for line in text.splitlines()]
-        known = tuple(
-            row[5] for row in rows if len(row) >= 6 and row[2].isdigit() and (row[2] == "0" or int(row[2]) >= 1000)
-        )
-        _HOMES.clear()
-        _HOMES[stamp] = known
-    return known
+    stamp = (found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino)
+    known = _HOMES.get(path)
+    if known is None or known[0] != stamp:
+        known = _HOMES[path] = (stamp, homes_of(path))
+    return known[1]
+
+
+def _account_homes(path: str) -> tuple[str, ...]:
+    accounts = read_file(path, 1_000_000)  # not one of the files that the scan depends on
+    text = accounts.data.decode("utf-8", "surrogateescape") if isinstance(accounts, Read) else ""
+    rows = [line.split(":") for line in text.splitlines()]
+    return tuple(
+        row[5] for row in rows if len(row) >= 6 and row[2].isdigit() and (row[2] == "0" or int(row[2]) >= 1000)
+    )
+
+
+def _folders_in(path: str) -> tuple[str, ...]:
+    return tuple(f"{path}/{name}" for name in _listdir(path) or ())
