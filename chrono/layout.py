@@ -192,6 +192,31 @@ class HomeLayout(NamedTuple):
         return os.path.join(self.root, "installs")
 
     @property
+    def git_hooks(self) -> str:
+        """The work trees whose git repositories got chrono's hooks."""
+        return os.path.join(self.root, "git-hooks")
+
+    @property
+    def approvals(self) -> str:
+        """What waits for a person's word, and the words given."""
+        return os.path.join(self.root, "approvals")
+
+    def approval_request(self, request_id: str) -> str:
+        return os.path.join(self.approvals, f"{request_id}.request")
+
+    def approval_grant(self, request_id: str) -> str:
+        return os.path.join(self.approvals, f"{request_id}.grant")
+
+    @property
+    def team(self) -> str:
+        """Who may approve, in which role, with which public key."""
+        return os.path.join(self.root, "team.json")
+
+    def approver_key(self, name: str) -> str:
+        """The private key of one approver, where chrono keeps it: locked with a passphrase."""
+        return os.path.join(self.keys, f"approver-{name}.pem")
+
+    @property
     def machine(self) -> str:
         """Audit log of calls outside every project."""
         return os.path.join(self.root, "machine")

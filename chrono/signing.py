@@ -153,10 +153,14 @@ def _signer(key: Ed25519PrivateKey) -> Signer:
 # general reader of PEM costs it more than everything else it does.
 _PLAIN_DER = bytes.fromhex("302e020100300506032b657004220420")
 _PEM_LABELS = (b"PRIVATE KEY", b"ENCRYPTED PRIVATE KEY")
+_OPENSSH_LABEL = b"OPENSSH PRIVATE KEY"
 
 
 def signer_of_pem(data: bytes, passphrase: bytes | None = None) -> Signer:
-    """The key of one PKCS#8 PEM block and nothing else. Raises KeyRefused with the reason, never with key bytes."""
+    """The key of one PEM block and nothing else: PKCS#8, or OpenSSH's own form where it is not locked.
+
+    Raises KeyRefused with the reason, never with key bytes.
+    """
     body = data.strip()
     lines = body.splitlines()
     if not lines or not lines[0].startswith(b"-----BEGIN ") or body.count(b"-----BEGIN ") != 1:
@@ -164,6 +168,8 @@ def signer_of_pem(data: bytes, passphrase: bytes | None = None) -> Signer:
     label = lines[0].removeprefix(b"-----BEGIN ").removesuffix(b"-----")
     if lines[-1] != b"-----END " + label + b"-----" or body.count(b"-----END ") != 1:
         raise KeyRefused("there are bytes after the key's PEM block")
+    if label == _OPENSSH_LABEL:
+        return _signer_of_openssh(body)
     if label not in _PEM_LABELS:
         raise KeyRefused("the key is not PKCS#8")
     seed = _plain_seed(lines) if passphrase is None else None
@@ -180,6 +186,20 @@ def signer_of_pem(data: bytes, passphrase: bytes | None = None) -> Signer:
         raise KeyRefused(f"the key {need}") from None
     except (ValueError, UnsupportedAlgorithm):
         raise KeyRefused("the key cannot be read: wrong passphrase or damaged PEM") from None
+    if not isinstance(key, Ed25519PrivateKey):
+        raise KeyRefused("the key is not an Ed25519 key")
+    return _signer(key)
+
+
+def _signer_of_openssh(body: bytes) -> Signer:
+    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+    from cryptography.hazmat.primitives.serialization import load_ssh_private_key
+
+    try:
+        key = load_ssh_private_key(body, None)
+    except (TypeError, ValueError, UnsupportedAlgorithm):
+        raise KeyRefused("the OpenSSH key is locked or damaged", "ssh-add it, and give its .pub file") from None
     if not isinstance(key, Ed25519PrivateKey):
         raise KeyRefused("the key is not an Ed25519 key")
     return _signer(key)

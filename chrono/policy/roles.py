@@ -27,6 +27,14 @@ def may(policy: Policy, person: str, permission: str) -> bool:
     return permission in (defined[held[0]] if held[0] in defined else BUILT_IN[held[0]])
 
 
+def may_as(policy: Policy, person: str, role: str, permission: str) -> bool:
+    """Whether `person`, whom the team knows as a `role`, has `permission`; a policy that names them overrules that."""
+    defined = {entry.name: entry.permissions for entry in policy.roles}
+    if person in defined and person not in BUILT_IN:
+        return may(policy, person, permission)
+    return permission in (defined[role] if role in defined else BUILT_IN.get(role, ()))
+
+
 def gate(policy: Policy, action: str) -> str:
     """What the policy says of an action of chrono's own, such as `mcp.rollback`: "allow" where it says nothing."""
     return next((one.decision for one in policy.gates if one.action == action), "allow")
