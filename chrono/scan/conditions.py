@@ -270,7 +270,7 @@ def _assigns(case: Case, names: tuple[Text, ...]) -> bool:
 
 def _upstream(case: Case, programs: tuple[str, ...], hosts: tuple[Text, ...], known: bool | None) -> bool:
     for argv in case.command.upstream:
-        if not argv or not any(name in programs for name in program_names(argv[0])):
+        if not argv or not any(name in programs or _begins(name, argv, programs) for name in program_names(argv[0])):
             continue
         if known is None:
             return True
@@ -279,6 +279,12 @@ def _upstream(case: Case, programs: tuple[str, ...], hosts: tuple[Text, ...], kn
         if is_known == known:
             return True
     return False
+
+
+def _begins(name: str, argv: tuple[Word, ...], texts: tuple[str, ...]) -> bool:
+    """Whether one of the texts is the program with the words behind it (`docker compose ps`)."""
+    words = [name, *(word for word in argv[1:5] if isinstance(word, str))]
+    return any(" " in text and words[: text.count(" ") + 1] == text.split() for text in texts)
 
 
 def _url(case: Case, hosts: tuple[Text, ...], known: bool) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from chrono.scan import secrets, wintouch
-from chrono.scan.command import Command, Many, Pattern, Redirect, Word
+from chrono.scan.command import UNKNOWN, Command, Many, Pattern, Redirect, Word
 from chrono.scan.finding import Target
 from chrono.scan.gitwork import GIT_OPTIONS, git_touches
 from chrono.scan.listing import find_words, listed_words, lists_worktree
@@ -88,6 +88,7 @@ def _own_touches(command: Command, ground: Ground, found_by: Command | None) -> 
             how, word, last_link = claim
             if isinstance(word, str) and _is_remote(word, name):
                 continue
+            word = _emptied(how, word)
             spots = ground.spots(word, command.cwd, last_link=last_link, windows=command.windows)
             touches.extend(Touch(how, spot) for spot in spots)
         break
@@ -118,8 +119,14 @@ def redirect_touches(redirects: tuple[Redirect, ...], command: Command | None, g
         else:
             continue
         cwd = command.cwd if command is not None else ground.world.cwd
-        for spot in ground.spots(redirect.target, cwd, windows=command is not None and command.windows):
+        target = _emptied(how, redirect.target)
+        for spot in ground.spots(target, cwd, windows=command is not None and command.windows):
             yield Touch(how, spot)
+
+
+def _emptied(how: str, word: Word) -> Word:
+    """What is emptied: no file has the empty name, so it stands for a variable whose value is not known here."""
+    return UNKNOWN if how == "empty" and word == "" else word
 
 
 def _names_file(redirect: Redirect) -> bool:
@@ -170,9 +177,10 @@ def _listed(command: Command, found_by: Command | None) -> Command:
 
 def _put_in(hole: Pattern, words: tuple[Word, ...]) -> tuple[Word, ...]:
     """What is found in the place of `{}`, with an option in front of it (`of={}`) kept."""
-    head = hole.pieces[0]
-    if head is None or "=" not in head or hole.pieces[-1] is not None:
+    option, equals, _ = (hole.pieces[0] or "").partition("=")
+    if not equals:
         return words
+    head = option + equals
     return tuple(
         head + word if isinstance(word, str) else Pattern((head + (word.pieces[0] or ""), *word.pieces[1:]))
         for word in words
@@ -309,7 +317,8 @@ def _tee(asked: Asked) -> Iterator[Claim]:
 
 
 def _is_fed_nothing(command: Command) -> bool:
-    return command.stdin == "" or any(r.op == "<" and r.target == "/dev/null" for r in command.redirects)
+    nothing = isinstance(command.stdin, str) and not command.stdin.strip()
+    return nothing or any(r.op == "<" and r.target == "/dev/null" for r in command.redirects)
 
 
 def _mode(asked: Asked) -> Iterator[Claim]:
@@ -431,14 +440,24 @@ def _tar(asked: Asked) -> Iterator[Claim]:
     letters = given[0] if given else ""
     parsed = asked.parsed
     creates = ("c" in letters.lstrip("-")[:6] and not letters.startswith("--")) or parsed.has("--create")
-    extracts = ("x" in letters.lstrip("-")[:6] and not letters.startswith("--")) or parsed.has_any(("-x", "--extract"))
+    extracts = ("x" in letters.lstrip("-")[:6] and not letters.startswith("--")) or parsed.has_any(
+        ("-x", "--extract", "--get")
+    )
+    anywhere = parsed.has_any(("-P", "--absolute-names", "--absolute-paths")) or (
+        letters[:1] != "-" and "P" in letters and "x" in letters
+    )
     words = parsed.words if letters.startswith("-") else parsed.words[1:]
     if "f" in letters and not letters.startswith("-"):
         words = words[1:]
     if creates:
         yield from _all(words, "delete-tree" if parsed.has("--remove-files") else "read")
     if extracts:
-        yield from _all(parsed.values("-C", "--directory"), "write")
+        yield from _all(("/",) if anywhere else parsed.values("-C", "--directory"), "write")
+
+
+def _cpio(asked: Asked) -> Iterator[Claim]:
+    """Where the names in an archive may be absolute, they lead anywhere."""
+    return _all(("/",) if asked.parsed.has("--absolute-filenames") else (), "write")
 
 
 def _archive(asked: Asked) -> Iterator[Claim]:
@@ -583,6 +602,7 @@ _READERS: dict[str, Reader] = {
     "tar": _tar,
     "gtar": _tar,
     "bsdtar": _tar,
+    "cpio": _cpio,
     "zip": _archive,
     "7z": _archive,
     "unzip": _unzip,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
-from chrono.scan.code import texts, tree
+from chrono.scan.code import git_bindings, texts, tree
 from chrono.scan.code.arguments import argument_list
 from chrono.scan.code.frames import Arguments, Closure, Value
 from chrono.scan.code.interpret import Machine
@@ -136,7 +136,7 @@ class JavaScriptLibrary:
         if name in ("rimraf", "del", "trash", "fs.rimraf") or owner in ("rimraf", "del"):
             delete_patterns(run, args)
             return finish(run, args)
-        found = static_call(run, name, args)
+        found = git_bindings.opened(name, args) or static_call(run, name, args)
         return found if found is not None else _other_call(run, name, args)
 
     def method(self, run: Machine, owner: Value, name: str, args: Arguments) -> Value:
@@ -527,6 +527,8 @@ def _of_thing(owner: Thing, name: str) -> Value:
 
 
 def _thing_method(run: Machine, owner: Thing, name: str, args: Arguments) -> Value:
+    if owner.kind == "git":
+        return git_bindings.method(run, owner, name, args)
     if owner.kind in ("response", "received"):
         if name in ("text", "json", "toString", "arrayBuffer", "blob", "trim"):
             return owner

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
-from chrono.scan.code import texts
+from chrono.scan.code import git_bindings, texts
 from chrono.scan.code.arguments import argument_list
 from chrono.scan.code.frames import Arguments, Closure, Value
 from chrono.scan.code.interpret import Machine
@@ -154,9 +154,11 @@ class PythonLibrary:
             )
         if owner in ("bytes", "bytearray"):
             return bytes_class(last, args)
+        if owner == "dulwich.porcelain":
+            return git_bindings.porcelain(run, last, args)
         if owner.startswith("pathlib.") and args.values:
             return path_method(run, args.values[0], last, args._replace(values=args.values[1:]))
-        return None
+        return git_bindings.opened(name, args)
 
     def method(self, run: Machine, owner: Value, name: str, args: Arguments) -> Value:
         if isinstance(owner, Text | str | bytes):
@@ -553,6 +555,8 @@ CALLS: dict[str, Handler] = {
 def _of_thing(run: Machine, owner: Thing, name: str) -> Value:
     if owner.kind == "path":
         return path_attribute(run, owner, name)
+    if owner.kind == "git":
+        return git_bindings.part_of(owner, name)
     if owner.kind in ("response", "received") and name in ("text", "content", "raw", "body"):
         return owner
     if owner.kind == "temporary" and name == "name":
@@ -576,6 +580,8 @@ def _thing_method(run: Machine, owner: Thing, name: str, args: Arguments) -> Val
     kind = owner.kind
     if kind == "path":
         return path_method(run, owner, name, args)
+    if kind == "git":
+        return git_bindings.method(run, owner, name, args)
     if kind == "file":
         return _file_method(run, owner, name, args)
     if kind == "socket":

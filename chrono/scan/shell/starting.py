@@ -31,7 +31,7 @@ _RUNNERS = frozenset(
 _SENDERS = frozenset(
     ("curl", "wget", "http", "https", "xh", "nc", "ncat", "netcat", "telnet", "socat", "openssl", "dig", "nslookup",
      "host", "drill", "ping", "whois", "mail", "sendmail", "mailx", "mutt", "gh", "glab", "kill", "rm", "unlink",
-     "shred", "truncate"),
+     "shred", "truncate", "docker", "podman", "nerdctl"),
 )  # fmt: skip
 
 
