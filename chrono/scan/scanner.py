@@ -127,8 +127,10 @@ class Walk:
                 self._follow(command, depth, followed, evaluation)
 
     def _follow(self, command: Command, depth: int, followed: bool, around: Evaluation) -> None:
-        from chrono.scan.follow.started import started
+        from chrono.scan.follow.started import is_followed, started
 
+        if not is_followed(command.argv[0]):
+            return
         for answer in started(command, self.world, depth=depth, files=tuple(self.files), copies=tuple(self.copies)):
             if isinstance(answer, Refusal):
                 self.refusals.append(answer)

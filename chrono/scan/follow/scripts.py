@@ -37,7 +37,7 @@ Answers = list[Started | Refusal]
 def from_interpreter(scene: Scene) -> Answers:
     """What an interpreter, or a script run by its own path, starts."""
     word = scene.command.argv[0]
-    if isinstance(word, str) and _names_a_path(word) and scene.args == scene.command.argv[1:]:
+    if isinstance(word, str) and names_a_path(word) and scene.args == scene.command.argv[1:]:
         path = scene.path(word.replace("\\", "/") if "\\" in word and scene.world.platform == "win32" else word)
         own = _run_directly(scene, path) if path else []
         if own:
@@ -83,7 +83,8 @@ def _only_checks(args: tuple[Word, ...], language: str) -> bool:
     return False
 
 
-def _names_a_path(word: str) -> bool:
+def names_a_path(word: str) -> bool:
+    """Whether a program is named by a path that is none of the system's."""
     return ("/" in word or "\\" in word) and not word.startswith(SYSTEM_FOLDERS)
 
 

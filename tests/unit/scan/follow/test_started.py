@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from chrono.scan.command import MANY, UNKNOWN, Command, Pattern, Redirect, Refusal, Word
-from chrono.scan.follow.started import MAX_DEPTH, Started, started
+from chrono.scan.follow import make, packages, runners, scripts, sessions
+from chrono.scan.follow.started import MAX_DEPTH, Started, is_followed, started
 from chrono.testing.world import FakeWorld
 
 PROJECT = "/home/dev/proj"
@@ -473,3 +476,15 @@ def test_a_taskfile_that_is_not_understood_is_refused() -> None:
 )
 def test_a_script_that_is_only_checked_is_not_followed(text: str) -> None:
     assert follow(text, {f"x.{ending}": "rm -rf /" for ending in ("sh", "js", "rb", "pl", "php")}) == []
+
+
+def test_every_program_that_a_follower_asks_for_is_followed():
+    asked: set[object] = {*runners._RUNNERS, *scripts.SHELLS, *scripts.NODE_LIKE}
+    for module in (make, packages, runners, scripts, sessions):
+        for node in ast.walk(ast.parse(Path(module.__file__).read_text())):
+            compared = isinstance(node, ast.Compare) and ast.unparse(node.left).startswith(("scene.program", "program"))
+            if compared or (isinstance(node, ast.Call) and ast.unparse(node).endswith(".get(program)")):
+                asked |= {part.value for part in ast.walk(node) if isinstance(part, ast.Constant)}
+    names = {name for name in asked if isinstance(name, str) and name.strip("0123456789.-")}
+    assert len(names) > 70
+    assert [name for name in sorted(names) if not is_followed(name)] == []
