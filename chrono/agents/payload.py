@@ -129,7 +129,15 @@ def _tool_call(dialect: Dialect, body: Body, call: Call) -> Call:
         can_ask=call.mode in dialect.asks,
     )
     call = with_tool(dialect, call, tool, given, body)
-    return call if call.event == "pre" else call._replace(outcome=_outcome(call.event, body), dur_ms=_duration(body))
+    if call.event != "pre":
+        return call._replace(outcome=_outcome(call.event, body), dur_ms=_duration(body))
+    return call if call.kind == "shell" else call._replace(given=_digest(given))
+
+
+def _digest(given: Body) -> str:
+    from hashlib import sha256
+
+    return sha256(json.dumps(given, sort_keys=True).encode("ascii")).hexdigest()
 
 
 def with_tool(dialect: Dialect, call: Call, tool: str, given: Body, body: Body) -> Call:

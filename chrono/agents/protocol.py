@@ -28,6 +28,8 @@ class Call(NamedTuple):
     - `can_ask`: an `ask` reaches a person now; elsewhere `ask` must become a refusal.
     - `call_id` pairs a `post` with its `pre`; None where the client has no such id.
     - `server` the MCP server; `outcome` and `dur_ms` belong to `post` and `fail`.
+    - `given`: SHA-256 of all that a tool which is no shell is given before it runs; without it a person cannot approve
+      such a call, since nothing would say which one.
     """
 
     client: str
@@ -47,6 +49,7 @@ class Call(NamedTuple):
     server: str | None = None
     outcome: str | None = None
     dur_ms: int | None = None
+    given: str = ""
 
 
 class Decision(NamedTuple):

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from chrono.canonical import Json
     from chrono.guard.caller import Caller
     from chrono.guard.resources import Place
+    from chrono.policy.approvals import Grant
     from chrono.policy.model import Verdict
     from chrono.scan.finding import Scan
     from chrono.workspace.savepoints import Saved
@@ -32,7 +33,8 @@ COMPARED_BYTES = 1_000_000
 class Judged(NamedTuple):
     """What was found out about a call: the scan, the verdict, what the client is told, under which policy.
 
-    `saved` is the savepoint before it, None where none was needed or can be taken.
+    `saved` is the savepoint before it, None where none was needed or can be taken. `grant`: a person's approval that
+    it uses up; `request`: the id under which a person can give one.
     """
 
     scan: Scan
@@ -40,6 +42,8 @@ class Judged(NamedTuple):
     decision: str
     policy_sha256: str
     saved: Saved | None
+    grant: Grant | None = None
+    request: str | None = None
 
 
 class _Said(NamedTuple):
@@ -75,7 +79,10 @@ def savepoint(call: Call, caller: Caller, place: Place) -> Saved:
 
 
 def record(call: Call, caller: Caller, place: Place, judged: Judged) -> None:
-    """One `command` or `file` record of the decision; it is on the disk when this returns. Raises as `AuditLog`."""
+    """One `command` or `file` record of the decision; it is on the disk when this returns.
+
+    Raises as `AuditLog`; Denied where the approval that it leans on was used already.
+    """
     said = _said(call)
     verdict, saved = judged.verdict, judged.saved
     rules = tuple(dict.fromkeys(item.finding.rule for item in verdict.findings))
@@ -92,6 +99,12 @@ def record(call: Call, caller: Caller, place: Place, judged: Judged) -> None:
         more.append(("refusals", [f"{refusal.kind}: {refusal.why}" for refusal in verdict.refusals[:10]]))
     if place.root is not None and not place.own:
         more.append(("project", place.root))
+    if judged.request is not None:
+        more.append(("request", judged.request))
+    if judged.grant is not None:
+        from chrono.workspace.approvals import spend, used_members
+
+        more.extend(used_members(judged.grant))
     act = Act(
         tool=call.tool,
         cmd=said.text,
@@ -109,6 +122,8 @@ def record(call: Call, caller: Caller, place: Place, judged: Judged) -> None:
     log, now = place.log, judged.policy_sha256 if place.own or place.root is None else ""
     before = newest_policy(place.home, log.log_id) if now else ""
     with log.writing(HOOK_WAIT_S) as writing:
+        if judged.grant is not None:
+            spend(place.home, log.place, judged.grant)
         if now and before and before != now:
             changed = Act(policy_sha256=now, more=(("before", before),))
             writing.append(Entry("policy.changed", Actor(source="chrono"), changed))

@@ -7,7 +7,7 @@ blocked. What is written on the way is left to `effects`, sentences to `wording`
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from chrono.agents.protocol import Call, Decision, PayloadRefused, Reply
 from chrono.guard import wording
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from chrono.agents.protocol import AgentAdapter
     from chrono.guard.caller import Caller
     from chrono.guard.resources import Place, Resources
-    from chrono.policy.model import Verdict
+    from chrono.policy.approvals import Grant, Subject
+    from chrono.policy.model import Policy, Verdict
     from chrono.scan.finding import Scan
     from chrono.scan.rule import Ruleset
     from chrono.scan.world import World
@@ -79,16 +80,53 @@ def _before(call: Call, caller: Caller, place: Place, resources: Resources) -> D
     book = resources.rulebook(place)
     scan = scan_of(call, book.rules, resources.world(place, caller.environ))
     provisional = decide(scan, book.policy, project=place.root, writes=_written(call))
+    waiting = _waiting(provisional.if_covered, call, scan, place, book.policy)
     cover = saved = None
-    if told(provisional.if_covered, call) != "block" and _needs_savepoint(call, scan, caller) and place.own:
+    may_run = told(provisional.if_covered, call) != "block" or waiting.grant is not None
+    if may_run and _needs_savepoint(call, scan, caller) and place.own:
         saved = effects.savepoint(call, caller, place)
         cover = saved.cover
     verdict = settle(provisional, cover)
     decision = told(verdict, call)
-    outcome = effects.Judged(scan, verdict, decision, book.policy.sha256, saved)
+    if waiting.subject is None:
+        waiting = _waiting(verdict, call, scan, place, book.policy)
+    if verdict.decision == "ask" and waiting.grant is not None:
+        decision = "allow"
+    asked = waiting.subject if verdict.decision == "ask" and decision == "block" else None
+    grant = waiting.grant if verdict.decision == "ask" else None
+    request = asked.id if asked is not None else None
+    outcome = effects.Judged(scan, verdict, decision, book.policy.sha256, saved, grant, request)
     effects.record(call, caller, place, outcome)
-    reason = "" if decision == "allow" else wording.verdict(verdict, decision, call)
+    if decision == "allow":
+        return Decision(decision, "", saved.commit if saved is not None else None)
+    word = _leave(asked, waiting.why, call, caller, place, verdict) if asked is not None else None
+    reason = wording.verdict(verdict, decision, call, word)
     return Decision(decision, reason, saved.commit if saved is not None else None)
+
+
+class _Waiting(NamedTuple):
+    """What a person who is not there is asked, and what they said so far: `grant` holds, or `why` it does not."""
+
+    subject: Subject | None = None
+    grant: Grant | None = None
+    why: str = ""
+
+
+def _waiting(verdict: Verdict, call: Call, scan: Scan, place: Place, policy: Policy) -> _Waiting:
+    if verdict.decision != "ask" or call.can_ask:
+        return _Waiting()
+    from chrono.guard import asking
+
+    subject = asking.subject_of(call, scan, place)
+    answer = asking.answer_to(subject, place, policy)
+    return _Waiting(subject, answer.grant, answer.why)
+
+
+def _leave(asked: Subject, why: str, call: Call, caller: Caller, place: Place, verdict: Verdict) -> str:
+    """Leaves the request; how a person answers it, or why nobody can."""
+    from chrono.guard import asking
+
+    return wording.request(asked.id, why, asking.leave_request(asked, call, caller, place, verdict))
 
 
 def _written(call: Call) -> tuple[str, ...]:

@@ -22,22 +22,39 @@ STILL_SAVING = (
 )
 
 
-def verdict(verdict: Verdict, decision: str, call: Call) -> str:
-    """Why the call is blocked or a person is asked: each reason with the safer way, strongest first."""
+def verdict(verdict: Verdict, decision: str, call: Call, word: str | None = None) -> str:
+    """Why the call is blocked or a person is asked: each reason with the safer way, strongest first.
+
+    `word`: how a person can allow it from elsewhere; it stands before the reasons, which may be cut.
+    """
     head = "chrono asks before this runs" if decision == "ask" else "chrono blocked this call"
-    what = f"{head} ({call.tool}, score {verdict.score} of 100)."
-    reasons = verdict.reasons[:MAX_REASONS]
-    lines = [what, *(f"- {_sentence(reason)}" for reason in reasons)]
-    if len(verdict.reasons) > len(reasons):
-        lines.append(f"- and {len(verdict.reasons) - len(reasons)} more reasons")
+    lines = [f"{head} ({call.tool}, score {verdict.score} of 100)."]
     if decision == "block" and verdict.decision == "ask":
         lines.append(
             "A person has to decide this, and nobody can be asked in this mode: "
             "tell the user what you wanted to run and why, and go on with something else."
         )
-    elif decision == "block":
+    if word is not None:
+        lines.append(word)
+    reasons = verdict.reasons[:MAX_REASONS]
+    lines += [f"- {_sentence(reason)}" for reason in reasons]
+    if len(verdict.reasons) > len(reasons):
+        lines.append(f"- and {len(verdict.reasons) - len(reasons)} more reasons")
+    if decision == "block" and verdict.decision != "ask":
         lines.append("Do not try to get around it: take the safer way, or tell the user what you need.")
     return "\n".join(lines)
+
+
+def request(request_id: str, earlier: str, impossible: str | None) -> str:
+    """How a person can allow the call once. `earlier`: why their last answer does not hold; `impossible`: why none is
+    waited for."""
+    before = f"The last answer does not count: {_sentence(earlier)} " if earlier else ""
+    if impossible is not None:
+        return f"{before}It cannot be approved from elsewhere: {_sentence(impossible)}"
+    return (
+        f"{before}In a terminal of their own they can allow exactly this call, once: "
+        f"`chrono approvals approve {request_id}`. Then make the same call again, unchanged, in the same folder."
+    )
 
 
 def failure(error: BaseException) -> str:

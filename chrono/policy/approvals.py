@@ -133,10 +133,10 @@ def refusal(
     same = (grant.id, grant.nonce, grant.digest) == (request.id, request.nonce, request.digest)
     if not same or subject.digest != request.digest:
         return "the approval is for something else"
-    if grant.decision != "approve":
-        return f"{grant.name} denied it"
     if now_ns >= grant.expires_ns or now_ns + SKEW_S * _SECOND_NS < grant.at_ns:
         return "the approval has expired"
+    if grant.decision != "approve":
+        return f"{grant.name} denied it"
     if grant.expires_ns - grant.at_ns > MOST_GRANT_S * _SECOND_NS:
         return f"an approval holds for at most {MOST_GRANT_S // 60} minutes"
     why = unfit(member, grant.name, policy)
