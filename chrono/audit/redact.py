@@ -26,13 +26,11 @@ _TOKEN_BEGINNINGS = tuple(
 # (words of which one must be in the lower-cased text, pattern). The words are there for speed: a pattern is compiled
 # only for a text that can match. What the named groups hold is replaced. Repeats are bounded: a hostile text of 64 KiB
 # must not cost more than a blink.
-_SHAPES: tuple[tuple[tuple[str, ...], str], ...] = (
+_ISSUED: tuple[tuple[tuple[str, ...], str], ...] = (
     (
         ("private key-----",),
         r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----(?P<bare>.*?)(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|\Z)",
     ),
-    (("://",), r"(?<![a-z0-9+.-])[a-z][a-z0-9+.-]{0,30}://[^\s/@:'\"]{0,256}:(?P<bare>[^\s/@'\"$][^\s/@'\"]{0,1024})@"),
-    (("://",), r"\bhttps?://(?P<bare>[A-Za-z0-9_-]{20,})@"),
     (
         _TOKEN_BEGINNINGS,
         r"(?<![A-Za-z0-9_-])(?P<bare>"
@@ -45,6 +43,13 @@ _SHAPES: tuple[tuple[tuple[str, ...], str], ...] = (
         r"|lin_api_[A-Za-z0-9]{20,}|ntn_[A-Za-z0-9]{20,}|dckr_pat_[A-Za-z0-9_-]{16,})",
     ),
     (("hooks.slack.com/",), r"hooks\.slack\.com/(?:services|workflows)/(?P<bare>[A-Za-z0-9/_-]+)"),
+)
+"""Those that are secrets wherever they stand: private keys, and tokens with their issuer's own mark."""
+
+_SHAPES: tuple[tuple[tuple[str, ...], str], ...] = (
+    (("://",), r"(?<![a-z0-9+.-])[a-z][a-z0-9+.-]{0,30}://[^\s/@:'\"]{0,256}:(?P<bare>[^\s/@'\"$][^\s/@'\"]{0,1024})@"),
+    (("://",), r"\bhttps?://(?P<bare>[A-Za-z0-9_-]{20,})@"),
+    *_ISSUED,
     (
         ("authorization",),
         r"\bauthorization['\"]?\s{0,8}[:=]\s{0,8}['\"]?(?:(?:bearer|basic|token|digest)\s{1,8})?"
@@ -102,6 +107,17 @@ def redact(text: str) -> tuple[str, bool]:
         at = end
     parts.append(text[at:])
     return "".join(parts), True
+
+
+def issued(text: str) -> frozenset[str]:
+    """The private keys and marked tokens in `text`: secrets whatever stands around them, also in source code."""
+    lower = text.lower()
+    return frozenset(
+        text[start:end]
+        for words, pattern in _ISSUED
+        if any(word in lower for word in words)
+        for start, end in _found(_compiled(pattern), text)
+    )
 
 
 def protect(text: str, salt: bytes) -> Protected:

@@ -15,7 +15,7 @@ from chrono.agents import settings
 from chrono.agents.protocol import AgentAdapter, Hook
 from chrono.agents.registry import adapter as load_adapter
 from chrono.agents.registry import names
-from chrono.agents.settings import SettingsPlan
+from chrono.agents.settings import Memory, SettingsPlan
 from chrono.errors import ChronoError, UsageError
 from chrono.files import atomic_write
 from chrono.guard import wire
@@ -176,6 +176,28 @@ def hooked_clients(start: str, environ: Mapping[str, str]) -> tuple[str, ...]:
             if content is not None and where.adapter.inspect(content).hooks:
                 found.append(name)
                 break
+    return tuple(found)
+
+
+def lost_hooks(folder: str, environ: Mapping[str, str]) -> tuple[Memory, ...]:
+    """The installed hooks that are gone from settings files in `folder`, or of the person's own scope.
+
+    `git switch` to a branch without the file takes a hook away, and so does any other program that rewrites it.
+    """
+    real, person = os.path.realpath(folder), user_home(environ)
+    found = []
+    for memory in settings.remembered(home_layout(environ)):
+        try:
+            adapter = load_adapter(memory.client)
+            own = memory.path == adapter.settings_path("user", project=real, user_home=person)
+            if not own and not os.path.realpath(memory.path).startswith(real.rstrip(os.sep) + os.sep):
+                continue
+            content = settings.read_settings(memory.path)
+            gone = content is None or not adapter.inspect(content).hooks
+        except ChronoError:
+            gone = True
+        if gone:
+            found.append(memory)
     return tuple(found)
 
 

@@ -40,7 +40,7 @@ KEYS = (
 )
 ROLE_NAMES = ("viewer", "developer", "maintainer")
 PERMISSIONS = ("view", "approve", "policy.pin", "prune", "run.force")
-GATES = ("mcp.rollback", "mcp.run", "mcp.snapshot", "rollback", "prune", "run.force")
+GATES = ("mcp.rollback", "mcp.run", "mcp.snapshot", "rollback", "prune", "run.force", "git.push-force", "git.script")
 
 _DECISION_WORDS = {"allow": "allow", "ask": "ask", "approve": "ask", "block": "block"}
 _RULE_SCORE = {"allow": 0, "ask": 50, "block": 90}

@@ -66,7 +66,22 @@ def _guard(screen: Screen, start: str) -> list[Check]:
     if not any(one.guarded for one in found):
         install = "run chrono guard install" if not checks else "run chrono guard status"
         checks.append(Check("warn", "guard", "no agent client is guarded in this folder", install))
-    return checks
+    return checks + _lost(screen, start)
+
+
+def _lost(screen: Screen, start: str) -> list[Check]:
+    from chrono.guard.install import lost_hooks
+    from chrono.workspace.health import Check
+
+    return [
+        Check(
+            "fail",
+            "guard",
+            f"{one.client} is NOT guarded any more: {one.path} lost chrono's hook (a git switch, or another program)",
+            f"run chrono guard install {one.client}",
+        )
+        for one in lost_hooks(start, screen.environ)
+    ]
 
 
 def _hook(report: HookReport) -> Check:

@@ -13,6 +13,7 @@ import typer
 
 from chrono.cli.options import Json, screen_of
 from chrono.cli.place import here
+from chrono.cli.render import Screen
 from chrono.cli.text import Styled
 from chrono.errors import Denied
 
@@ -48,6 +49,7 @@ def run(
             screen.note("nothing was changed")
             return 1
     done = uninstall_everywhere(screen.environ, actor(screen.environ))
+    repositories = _git_hooks(screen)
     stopped = stop(screen.environ)
     if layout is not None:
         forget_all(layout, home_layout(screen.environ))
@@ -56,6 +58,7 @@ def run(
         screen.value(
             {
                 "hooks": [{"path": one.path, "changed": one.changed} for one in done],
+                "repositories": list(repositories),
                 "stopped": [one.pid for one in stopped],
                 "purged": layout.dir if layout is not None else None,
             }
@@ -63,9 +66,33 @@ def run(
         return 0
     for one in done:
         screen.line(Styled("removed", "green"), f"  the hook in {one.path}")
-    if not done:
+    for top in repositories:
+        screen.line(Styled("removed", "green"), f"  the git hooks of {top}")
+    if not done and not repositories:
         screen.line("no hook was installed")
     if layout is not None:
         screen.line(Styled("deleted", "yellow"), f"  {layout.dir}")
     screen.line("the program itself: pip uninstall chrono-toolkit")
     return 0
+
+
+def _git_hooks(screen: Screen) -> tuple[str, ...]:
+    """Takes the hooks out of every git repository that this home put them into; the work trees of those."""
+    from chrono.errors import ChronoError
+    from chrono.workspace import githooks
+    from chrono.workspace.config import home_layout
+    from chrono.workspace.usergit import find
+
+    home = home_layout(screen.environ)
+    done = []
+    for top in githooks.remembered(home):
+        try:
+            repo = find(top, screen.environ)
+            githooks.apply(githooks.plan_uninstall(repo))
+            githooks.forget(home, repo)
+        except (ChronoError, OSError) as error:
+            if os.path.isdir(top):
+                screen.warning(f"the git hooks of {top} stay: {error}")
+            continue
+        done.append(top)
+    return tuple(done)
