@@ -1,0 +1,216 @@
+"""Owns sessions: one span while it is open, its counters, and whose call the current one is.
+
+Opening and closing them is `record.spans`, the ambient one `record.runtime`.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from datetime import UTC, datetime
+from enum import StrEnum
+from itertools import count
+from typing import Any, NamedTuple, Protocol
+
+from chrono.record.entry import JsonObject
+from chrono.record.hooks import HookRegistry
+from chrono.record.redact import is_secret_key, redact_default
+from chrono.record.serialise import Rules
+from chrono.record.settings import Settings, get_settings
+from chrono.record.sink import Sink
+
+
+class SessionMode(StrEnum):
+    """Whether calls are recorded or answered from a recording."""
+
+    RECORD = "record"
+    REPLAY = "replay"
+
+
+class BoundaryMode(StrEnum):
+    """What replay does with a call: answer from the recording, or let it run."""
+
+    STUB = "stub"
+    RUN = "run"
+
+
+class ReplayControl(Protocol):
+    """What replays: asked for each crossing instead of making it. `record.replay` implements it."""
+
+    def cross(
+        self,
+        crossing: Any,
+        call: Callable[[tuple[Any, ...], dict[str, Any]], Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> Any:
+        """The recorded result, the recorded exception, or what `call(args, kwargs)` gives live; for an async boundary
+        `call` answers with an awaitable, and so may this."""
+        ...  # fmt: skip
+
+
+class RecordingSession:
+    """One span while it is open. Threads and tasks may share it: its counters are locked."""
+
+    __slots__ = (
+        "__weakref__",
+        "_invocations",
+        "_lock",
+        "_sequence",
+        "closed",
+        "hooks",
+        "metadata",
+        "mode",
+        "parent_envelope_id",
+        "recording",
+        "replay",
+        "rules",
+        "service",
+        "settings",
+        "sink",
+        "span_id",
+        "started_at_ns",
+        "trace_id",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        *,
+        trace_id: str,
+        span_id: str,
+        service: str,
+        mode: SessionMode = SessionMode.RECORD,
+        parent_envelope_id: str | None = None,
+        sink: Sink | None = None,
+        settings: Settings | None = None,
+        hooks: HookRegistry | None = None,
+        replay: ReplayControl | None = None,
+        started_at: datetime | None = None,
+        metadata: JsonObject | None = None,
+    ) -> None:
+        import time
+
+        self.trace_id = trace_id
+        self.span_id = span_id
+        self.service = service
+        self.mode = SessionMode(mode)
+        self.parent_envelope_id = parent_envelope_id
+        self.sink = sink
+        self.settings = settings if settings is not None else get_settings()
+        self.hooks = hooks if hooks is not None else HookRegistry()
+        self.replay = replay
+        self.started_at_ns = time.time_ns() if started_at is None else int(started_at.timestamp() * 1_000_000_000)
+        self.metadata: JsonObject = dict(metadata or {})
+        self.recording = self.settings.enabled and sink is not None and self.mode == SessionMode.RECORD
+        self.rules = rules_of(self.settings)
+        self.closed = False
+        self._lock = threading.Lock()
+        self._sequence = count(1)
+        self._invocations: dict[str, int] = {}
+
+    @property
+    def is_replay(self) -> bool:
+        return self.mode == SessionMode.REPLAY
+
+    @property
+    def started_at(self) -> datetime:
+        return datetime.fromtimestamp(self.started_at_ns / 1_000_000_000, UTC)
+
+    def next_sequence(self) -> int:
+        """1, 2, 3 … in the order in which crossings begin in this span."""
+        return next(self._sequence)
+
+    def next_invocation(self, name: str) -> int:
+        """1, 2, 3 … for each boundary name of this span."""
+        with self._lock:
+            number = self._invocations.get(name, 0) + 1
+            self._invocations[name] = number
+        return number
+
+
+class Here(NamedTuple):
+    """Where the current code runs: its span, the innermost crossing in progress, and the attempt it belongs to."""
+
+    session: RecordingSession | None
+    envelope_id: str | None = None
+    attempt: int = 1
+    retry_of: str | None = None
+
+
+NOWHERE = Here(None)
+HERE: ContextVar[Here] = ContextVar("chrono.record.here", default=NOWHERE)
+
+
+def current_session() -> RecordingSession | None:
+    """The session of the span around this code, or None; never the ambient one."""
+    return HERE.get().session
+
+
+def rules_of(settings: Settings) -> Rules:
+    """How values are written under `settings`: the default redactors first, then the user's, in their order."""
+    redactors = settings.redactors
+    if settings.default_redactors:
+        redactors = (redact_default, *redactors)
+    clean: Callable[[str], str] | None
+    if len(redactors) <= 1:
+        clean = redactors[0] if redactors else None
+    else:
+
+        def clean(text: str) -> str:
+            for redactor in redactors:
+                text = redactor(text)
+            return text
+
+    return Rules(
+        clean,
+        is_secret_key if settings.default_redactors else None,
+        settings.max_payload_bytes,
+        settings.max_items,
+    )
+
+
+@contextmanager
+def attempt(number: int, *, of: str | None = None) -> Iterator[None]:
+    """Calls inside are the `number`-th try (from 1) of what envelope `of` tried first.
+
+    Raises ValueError for a number below 1. An `of` that is no envelope id is ignored, with a warning in the log: a
+    wrong label must not fail the call.
+    """
+    from chrono.record.hooks import log
+    from chrono.trace.ids import is_short_id
+
+    if isinstance(number, bool) or not isinstance(number, int) or number < 1:
+        raise ValueError(f"an attempt is a number from 1, not {number!r}")
+    if of is not None and not (isinstance(of, str) and is_short_id(of)):
+        log.warning("attempt(of=%r): not an envelope id; the link is left out", of)
+        of = None
+    token = HERE.set(HERE.get()._replace(attempt=number, retry_of=of))
+    try:
+        yield
+    finally:
+        HERE.reset(token)
+
+
+def clean_metadata(metadata: Mapping[str, Any] | None, rules: Rules) -> JsonObject:
+    """Metadata as it may be written: keys of the allowed form and not the recorder's own, values redacted JSON.
+
+    A key of another form is mended (`Session-Id` -> `session_id`), because one bad key would lose the whole record.
+    """
+    from chrono.record.serialise import to_json
+
+    if not metadata:
+        return {}
+    found = to_json(dict(metadata), rules)
+    return {metadata_key(key): value for key, value in found.items()}
+
+
+def metadata_key(key: str) -> str:
+    """`key` in the form `[a-z0-9_]+(.[a-z0-9_]+)*`; one that is reserved for the recorder gets `user.` before it."""
+    import re
+
+    if not re.fullmatch(r"[a-z0-9_]+(\.[a-z0-9_]+)*", key):
+        key = re.sub(r"[^a-z0-9_.]", "_", key.lower())
+        key = ".".join(part or "_" for part in key.split("."))
+    return f"user.{key}" if key.startswith("chronicle.") else key
