@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
 from json import JSONDecodeError
+from json.encoder import encode_basestring
 from typing import TypeAlias
 
 Json: TypeAlias = "None | bool | int | str | list[Json] | dict[str, Json]"
@@ -16,6 +18,10 @@ MAX_INT = 2**53 - 1
 MAX_DEPTH = 8
 
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+quoted: Callable[[str], str] = encode_basestring
+"""The canonical form of a text, unless it holds a NUL (which then stands there as `\\u0000`) or a lone surrogate (which
+has no UTF-8 form): whoever builds a line from it looks for both. A property test holds it to `canonical_bytes`."""
+
 _ESCAPED_NUL = "\\u0000"  # how the encoder writes one; a text may also hold these six characters
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import lru_cache
 from typing import Protocol
 
 
@@ -31,7 +32,12 @@ class SystemClock:
 def rfc3339(at_ns: int) -> str:
     """`2026-11-30T02:15:22.123456Z`: RFC 3339, UTC, microseconds."""
     seconds, rest_ns = divmod(at_ns, 1_000_000_000)
-    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)) + f".{rest_ns // 1000:06d}Z"
+    return f"{_second(seconds)}.{rest_ns // 1000:06d}Z"
+
+
+@lru_cache(maxsize=1)
+def _second(seconds: int) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
 
 
 def from_rfc3339(text: str) -> int:

@@ -6,8 +6,6 @@ import errno
 import os
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from chrono.errors import Locked
 
@@ -66,9 +64,9 @@ def atomic_write(path: str, data: bytes, *, mode: int = 0o600, durable: bool = T
 
 def write_all(fd: int, data: bytes) -> None:
     """Writes every byte of `data` to `fd`. Raises OSError (ENOSPC, EIO, …)."""
-    view = memoryview(data)
-    while view:
-        view = view[os.write(fd, view) :]
+    written = os.write(fd, data)
+    while written < len(data):
+        written += os.write(fd, memoryview(data)[written:])
 
 
 def _thread_lock(path: str) -> threading.Lock:
@@ -122,26 +120,37 @@ def _holder(path: str) -> str | None:
     return text or None
 
 
-@contextmanager
-def file_lock(path: str, *, timeout_s: float) -> Iterator[None]:
+class file_lock:
     """Holds an exclusive `flock` on `path` (created 0600 where missing) for the length of the block.
 
     Never fcntl record locks: those drop when any descriptor of the file closes (specs: audit section 4). Every
     acquisition opens a fresh descriptor behind a per-path thread lock, and checks after locking that the file was
     not replaced meanwhile. Raises Locked after `timeout_s` seconds, naming the holder.
     """
-    deadline = time.monotonic() + timeout_s
-    thread_lock = _thread_lock(path)
-    if not (thread_lock.acquire(blocking=False) or thread_lock.acquire(timeout=max(timeout_s, 0))):
-        raise _locked(path, timeout_s)
-    try:
-        fd = _acquire(path, deadline, timeout_s)
+
+    __slots__ = ("_fd", "_path", "_thread_lock", "_timeout_s")
+
+    def __init__(self, path: str, *, timeout_s: float) -> None:
+        self._path = path
+        self._timeout_s = timeout_s
+        self._thread_lock = _thread_lock(path)
+        self._fd = -1
+
+    def __enter__(self) -> None:
+        deadline, lock = time.monotonic() + self._timeout_s, self._thread_lock
+        if not (lock.acquire(blocking=False) or lock.acquire(timeout=max(self._timeout_s, 0))):
+            raise _locked(self._path, self._timeout_s)
         try:
-            yield
+            self._fd = _acquire(self._path, deadline, self._timeout_s)
+        except BaseException:
+            lock.release()
+            raise
+
+    def __exit__(self, *_: object) -> None:
+        try:
+            os.close(self._fd)  # the kernel drops the flock with the descriptor
         finally:
-            os.close(fd)  # the kernel drops the flock with the descriptor
-    finally:
-        thread_lock.release()
+            self._thread_lock.release()
 
 
 _LOCK_FLAGS = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)

@@ -9,14 +9,15 @@ from __future__ import annotations
 import errno
 import os
 from binascii import b2a_base64
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from itertools import islice
 from typing import NamedTuple
 
 from chrono.audit import checkpoint, head
 from chrono.audit.compare import Mismatch
+from chrono.audit.durable import settle
 from chrono.audit.keys import KeySettings, find_signer
 from chrono.audit.merkle import leaf_hash
 from chrono.audit.pin import Pin, Turn, read_pin, write_pin
@@ -69,6 +70,7 @@ class AuditLog:
         self._clock = clock
         self._at_step = at_step
         self._witness = Witness(home.witness_log(log), home.witness_lock(log))
+        self._pin_path = home.pin(log)
         self._fd = -1
         self._head_fd = -1
         self._inode = (0, 0)
@@ -100,41 +102,13 @@ class AuditLog:
         with self.writing(timeout_s) as writing:
             return writing.append(entry)
 
-    @contextmanager
-    def writing(self, timeout_s: float) -> Iterator[Writing]:
+    def writing(self, timeout_s: float) -> Writing:
         """Holds the log for the block; what it appended is durable and acknowledged when the block has ended.
 
         `Writing.size` and `.root` are those of the log so far: a savepoint's trailer names them, and its record
         becomes number `size` (specs: the ring). Raises as `append`.
         """
-        held = False
-        sync_fd, size = -1, 0
-        try:
-            with file_lock(self.place.lock, timeout_s=timeout_s):
-                held = True
-                writing = Writing(self)
-                try:
-                    self._refresh(writing)
-                    yield writing
-                finally:
-                    writing._end()
-                    if writing.appended and self._fd >= 0:
-                        # another thread may have other files open once the lock is gone
-                        sync_fd, size = os.dup(self._fd), writing.size_after
-        except Locked:
-            if not held:
-                self._count_dropped()
-            raise
-        except OSError as error:
-            if held:
-                raise
-            why = (error.strerror or "").lower()
-            raise AuditUnverifiable(
-                f"the lock {self.place.lock} cannot be used: {why}", "look at who put it there"
-            ) from None
-        finally:
-            if sync_fd >= 0:
-                self._acknowledge(sync_fd, size)
+        return Writing(self, file_lock(self.place.lock, timeout_s=timeout_s))
 
     def close(self) -> None:
         """Closes the files; the log opens them again by itself."""
@@ -153,11 +127,9 @@ class AuditLog:
     def _acknowledge(self, fd: int, size: int) -> None:
         try:
             self._at_step("unlocked")
-            os.fdatasync(fd)
+            settle(fd, self.place.log, size, self._witness, self._at_step)
         finally:
             os.close(fd)
-        self._at_step("synced")
-        self._witness.acknowledged(size)
         self._at_step("acknowledged")
 
     def _count_dropped(self) -> None:
@@ -209,7 +181,7 @@ class AuditLog:
     def _trust(self) -> None:
         """Loads pin and key where they changed; refuses a log that is not this home's, and a key that is not its."""
         try:
-            info = os.stat(self.home.pin(self.log_id), follow_symlinks=False)
+            info = os.stat(self._pin_path, follow_symlinks=False)
             stamp = (info.st_ino, info.st_mtime_ns, info.st_size)
         except FileNotFoundError:
             stamp = (0, 0, 0)
@@ -358,15 +330,48 @@ class AuditLog:
 
 
 class Writing:
-    """The log, held. `size` and `root` (hex) are those of the records so far."""
+    """The log, held by a `with` block. `size` and `root` (hex) are those of the records so far."""
 
-    __slots__ = ("_held", "_log", "appended", "size_after")
+    __slots__ = ("_held", "_lock", "_log", "appended", "size_after")
 
-    def __init__(self, log: AuditLog) -> None:
+    def __init__(self, log: AuditLog, lock: file_lock) -> None:
         self._log = log
-        self._held = True
+        self._lock = lock
+        self._held = False
         self.appended = 0
         self.size_after = 0
+
+    def __enter__(self) -> Writing:
+        log = self._log
+        try:
+            self._lock.__enter__()
+        except Locked:
+            log._count_dropped()
+            raise
+        except OSError as error:
+            raise AuditUnverifiable(
+                f"the lock {log.place.lock} cannot be used: {(error.strerror or '').lower()}",
+                "look at who put it there",
+            ) from None
+        self._held = True
+        try:
+            log._refresh(self)
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        log, sync_fd = self._log, -1
+        self._held = False
+        try:
+            if self.appended and log._fd >= 0:
+                # another thread may have other files open once the lock is gone
+                sync_fd = os.dup(log._fd)
+        finally:
+            self._lock.__exit__()
+        if sync_fd >= 0:
+            log._acknowledge(sync_fd, self.size_after)
 
     @property
     def log_id(self) -> LogId:
@@ -393,9 +398,6 @@ class Writing:
         if not self._held or self._log._tail is None:
             raise RuntimeError("the log is not held, or the last append failed")
         return self._log._tail
-
-    def _end(self) -> None:
-        self._held = False
 
 
 def _size_leaf(tail: Tail) -> tuple[int, str]:

@@ -35,7 +35,8 @@ class Checkpoint(NamedTuple):
     @property
     def text(self) -> str:
         """The signed text: origin, size, base64 root, each with LF (C2SP tlog-checkpoint)."""
-        return f"{self.origin}\n{self.size}\n{base64.b64encode(self.root).decode('ascii')}\n"
+        root = binascii.b2a_base64(self.root, newline=False).decode("ascii")
+        return f"{ORIGIN_PREFIX}{self.log}\n{self.size}\n{root}\n"
 
 
 @lru_cache(maxsize=16)

@@ -75,7 +75,9 @@ class CompactRange:
         return root
 
     def copy(self) -> CompactRange:
-        return CompactRange(self.size, self.hashes)
+        twin = CompactRange.__new__(CompactRange)
+        twin.size, twin.hashes = self.size, self.hashes.copy()
+        return twin
 
 
 class Span(NamedTuple):

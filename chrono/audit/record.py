@@ -8,9 +8,11 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+from collections.abc import Callable
+from operator import itemgetter
 from typing import NamedTuple
 
-from chrono.canonical import Json, NotCanonical, canonical_bytes, parse, recordable, sha256_hex
+from chrono.canonical import MAX_INT, Json, NotCanonical, canonical_bytes, parse, quoted, recordable, sha256_hex
 from chrono.signing import PublicKey, Signer
 
 FORMAT = 2
@@ -123,6 +125,9 @@ def encode(entry: Entry, *, n: int, at: str, log: str, prev: str, signer: Signer
     """The line of `entry`, without LF, signed where there is a signer. Raises NotCanonical or ValueError."""
     if entry.ev not in KINDS:
         raise ValueError(f"{entry.ev!r} is not a kind of record")
+    body = _plain_body(entry, n, at, log, prev, signer.kid if signer is not None else None)
+    if body is not None:
+        return _signed(body, signer)
     value: dict[str, Json] = {
         "at": at,
         "by": _members(entry.by._fields, entry.by, MAX_NAME),
@@ -146,12 +151,99 @@ def encode(entry: Entry, *, n: int, at: str, log: str, prev: str, signer: Signer
 
 
 def _sealed(value: dict[str, Json], signer: Signer | None) -> bytes:
+    if signer is not None:
+        value["kid"] = signer.kid
+    return _signed(canonical_bytes(value), signer)
+
+
+def _signed(body: bytes, signer: Signer | None) -> bytes:
     if signer is None:
-        return canonical_bytes(value)
-    value["kid"] = signer.kid
-    body = canonical_bytes(value)
+        return body
     signature = binascii.b2a_base64(signer.sign(SIGNED_PREFIX + body), newline=False)
     return body[:-1] + b',"sig":"' + signature + b'"}'
+
+
+# Nearly every record holds nothing but short texts and numbers. Their line is put together here, at a fifth of the
+# price of the general way, which takes over wherever anything is unusual; a property test holds the two together.
+
+
+def _in_order(fields: tuple[str, ...]) -> tuple[tuple[str, ...], Callable[[tuple[object, ...]], tuple[object, ...]]]:
+    """Member names in canonical order, as they begin a member, and what puts values into that order."""
+    names = sorted(fields)
+    return tuple(f'"{name}":' for name in names), itemgetter(*map(fields.index, names))
+
+
+_BY = _in_order(Actor._fields)
+_ACT = _in_order(Act._fields[:-1])
+
+
+def _plain_body(entry: Entry, n: int, at: str, log: str, prev: str, kid: str | None) -> bytes | None:
+    """The body of a record of plain members; None where the general way must decide."""
+    if entry.anchor is not None:
+        return None
+    by, act = _plain_members(_BY, entry.by, MAX_NAME), ""
+    if by is None:
+        return None
+    if entry.act is not None:
+        members = _plain_members(_ACT, entry.act, MAX_TEXT)
+        if members is not None and entry.act.more:
+            members = _plain_more(members, entry.act.more)
+        if members is None:
+            return None
+        act = f'"act":{{{",".join(members)}}},'
+    signs = f'"kid":"{kid}",' if kid is not None else ""
+    text = (
+        f'{{{act}"at":"{at}","by":{{{",".join(by)}}},"ev":"{entry.ev}","fmt":{FORMAT},{signs}"log":"{log}","n":{n},'
+        f'"prev":"{prev}"}}'
+    )
+    if "\\u0000" in text:
+        return None
+    try:
+        body = text.encode("utf-8")
+    except UnicodeEncodeError:
+        return None
+    return body if len(body) <= MAX_LINE_BYTES - _SIG_SUFFIX_BYTES else None
+
+
+def _plain_members(
+    order: tuple[tuple[str, ...], Callable[[tuple[object, ...]], tuple[object, ...]]],
+    values: tuple[object, ...],
+    limit: int,
+) -> list[str] | None:
+    names, ordered = order
+    members = []
+    for name, value in zip(names, ordered(values)):  # noqa: B905 - one comes from the other
+        if value is None or value == "" or value == ():
+            continue
+        kind = type(value)
+        if kind is str and len(value) <= limit:  # type: ignore[arg-type]
+            members.append(name + quoted(value))  # type: ignore[arg-type]
+        elif kind is int and -MAX_INT <= value <= MAX_INT:  # type: ignore[operator]
+            members.append(f"{name}{value}")
+        elif name == '"rules":':
+            members.append(f"{name}[{','.join(map(quoted, value))}]")  # type: ignore[call-overload]
+        else:
+            return None
+    return members
+
+
+def _plain_more(members: list[str], more: tuple[tuple[str, Json], ...]) -> list[str] | None:
+    for name, value in more:
+        if not name.isascii() or not name.isidentifier() or name in Act._fields:
+            return None
+        if type(value) is str and len(value) <= MAX_TEXT:
+            members.append(f'"{name}":{quoted(value)}')
+        elif type(value) is int and -MAX_INT <= value <= MAX_INT:
+            members.append(f'"{name}":{value}')
+        else:
+            return None
+    if len({name for name, _ in more}) != len(more):
+        return None
+    return sorted(members, key=_name_of)
+
+
+def _name_of(member: str) -> str:
+    return member[1 : member.index('"', 1)]
 
 
 def _members(names: tuple[str, ...], values: tuple[object, ...], limit: int = MAX_TEXT) -> dict[str, Json]:

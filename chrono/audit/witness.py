@@ -10,6 +10,7 @@ import base64
 import binascii
 import os
 import stat
+from contextlib import suppress
 from typing import NamedTuple
 
 from chrono.canonical import Json, NotCanonical, canonical_bytes, parse
@@ -123,8 +124,8 @@ class Witness:
         self._fd, self._read, self._state, self._torn = -1, 0, EMPTY, False
 
     def __del__(self) -> None:
-        if getattr(self, "_fd", -1) >= 0:
-            os.close(self._fd)
+        with suppress(Exception):  # at the end of a process `os` may be gone already
+            self.close()
 
     def _open(self, *, create: bool) -> int | None:
         """Makes `_fd` the file that is there now; its size, None where there is none."""
@@ -173,8 +174,8 @@ class Witness:
         end = os.lseek(self._fd, 0, os.SEEK_CUR)
         if end - len(data) == self._read:
             self._read = end
-            state = self._state
-            self._state = state._replace(mark=mark or state.mark, acknowledged=max(state.acknowledged, acknowledged))
+            before, known, alarm, resets, dropped = self._state
+            self._state = State(mark or before, max(known, acknowledged), alarm, resets, dropped)
         return end
 
     def _compact(self) -> None:
@@ -206,7 +207,7 @@ def _lines_of(state: State) -> list[str]:
 
 
 def _marked(mark: Mark) -> str:
-    note = base64.b64encode(mark.note.encode("utf-8")).decode("ascii")
+    note = binascii.b2a_base64(mark.note.encode("utf-8"), newline=False).decode("ascii")
     return f"A {mark.size} {mark.leaf} {note} {mark.boot_id}\n"
 
 

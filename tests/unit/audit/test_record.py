@@ -6,7 +6,10 @@ import base64
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from chrono.audit import record as record_room
 from chrono.audit.record import (
     MAX_LINE_BYTES,
     MAX_NAME,
@@ -180,3 +183,48 @@ def test_stray_bits_in_the_last_character_of_a_signature_are_refused() -> None:
     alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
     other = alphabet[alphabet.index(last) + 1]
     assert signed_bytes(data[:-5] + other.encode() + data[-4:]) is None
+
+
+TEXTS = st.text(st.characters(), max_size=20) | st.sampled_from(
+    ["", "\0", "\\u0000", "\udc80", "\x7f\u2028", "é" * 500]
+)
+NUMBERS = st.integers(-(2**54), 2**54) | st.integers(0, 200)
+MORE = st.lists(
+    st.tuples(
+        TEXTS | st.sampled_from(["count", "aaa", "cwd", "zz", "key"]),
+        TEXTS | NUMBERS | st.booleans() | st.none() | st.lists(TEXTS) | st.dictionaries(TEXTS, TEXTS),
+    ),
+    max_size=3,
+)
+
+
+@given(
+    st.builds(Actor, user=TEXTS | st.none(), uid=NUMBERS | st.none(), agent=TEXTS, session=TEXTS, source=TEXTS),
+    st.builds(
+        Act,
+        tool=TEXTS,
+        cmd=TEXTS | st.just("x" * 9000),
+        score=NUMBERS | st.none(),
+        exit=NUMBERS | st.none(),
+        rules=st.lists(TEXTS, max_size=3).map(tuple),
+        files=st.lists(st.tuples(TEXTS, TEXTS), max_size=1).map(tuple),
+        message=TEXTS,
+        more=MORE.map(tuple),
+    )
+    | st.none(),
+    st.sampled_from([None, SIGNER]),
+)
+def test_a_plain_record_is_put_together_as_the_general_way_would(
+    by: Actor, act: Act | None, signer: Signer | None
+) -> None:
+    def made() -> bytes | type[Exception]:
+        try:
+            return line(Entry("command", by, act), signer=signer)
+        except (NotCanonical, ValueError) as error:
+            return type(error)
+
+    quick = made()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(record_room, "_plain_body", lambda *_: None)
+        general = made()
+    assert quick == general

@@ -1,0 +1,81 @@
+"""Owns making records durable: one fdatasync serves every writer whose record it covers (group commit).
+
+What is written, and in which order, is left to `audit.append`.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+
+from chrono.audit.witness import Witness
+
+try:
+    from fcntl import LOCK_EX, LOCK_NB, LOCK_UN, flock
+except ImportError:  # Windows: each writer syncs for itself
+    _TURNS = False
+else:
+    _TURNS = True
+
+PATIENCE_S = 0.1
+"""How long a writer waits for another's sync; then it syncs for itself, whoever holds the turn and why ever."""
+_PAUSES_S = (0.0005, 0.001, 0.002)
+
+
+def settle(fd: int, path: str, size: int, witness: Witness, at_step: Callable[[str], None]) -> None:
+    """Returns when the first `size` records of the log `fd` are on the disk and the witness says so. Raises OSError.
+
+    Whoever has the turn (a lock on the open log at `path` that only orders these calls; nothing rests on it) speaks
+    for all records that the witness had seen before the sync began; the others find themselves acknowledged by it.
+    """
+    turn = _turn(fd, size, witness)
+    if turn is None:
+        return
+    try:
+        covered = _written(fd, path, size, witness) if turn else size
+        os.fdatasync(fd)
+        at_step("synced")
+        witness.acknowledged(covered)
+    finally:
+        if turn:
+            flock(fd, LOCK_UN)
+
+
+def _turn(fd: int, size: int, witness: Witness) -> bool | None:
+    """True: it is this writer's turn; False: there are no turns here, or it waited for long enough; None: somebody
+    else's sync covered its record."""
+    if not _TURNS:
+        return False
+    deadline, looks = 0.0, 0
+    while True:
+        try:
+            flock(fd, LOCK_EX | LOCK_NB)
+        except BlockingIOError:
+            pass
+        except OSError:
+            return False
+        else:
+            if not looks or witness.state().acknowledged < size:
+                return True
+            flock(fd, LOCK_UN)
+            return None
+        if witness.state().acknowledged >= size:
+            return None
+        now = time.monotonic()
+        deadline = deadline or now + PATIENCE_S
+        if now >= deadline:
+            return False
+        time.sleep(_PAUSES_S[min(looks, len(_PAUSES_S) - 1)])
+        looks += 1
+
+
+def _written(fd: int, path: str, size: int, witness: Witness) -> int:
+    """How many records a sync of `fd` covers: those of the writers that came meanwhile, too, if into the same file."""
+    mark = witness.state().mark
+    if mark is None or mark.size <= size:
+        return size
+    try:
+        return mark.size if os.path.samestat(os.fstat(fd), os.stat(path, follow_symlinks=False)) else size
+    except OSError:
+        return size
