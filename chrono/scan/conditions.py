@@ -7,6 +7,7 @@ Going through the commands and keeping what an earlier one did is left to `scan.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import cached_property, lru_cache
 
 from chrono.scan.command import Command, Many, Pattern, Redirect, Word
 from chrono.scan.options import Parsed, flag_is, parse, program_names
@@ -34,8 +35,9 @@ class Case:
         self.touches = touches
         self.fetched = fetched
         self.names = program_names(command.argv[0])
-        self.fold = (command.windows and command.builtin) or any(is_windows_tool(name) for name in self.names)
-        self._usual = next((usual_options(name) for name in self.names if usual_options(name) is not GNU), GNU)
+        self._usual, self.fold = habits_of(self.names)
+        if command.windows and command.builtin:
+            self.fold = True
         if self._usual is GNU and command.windows and command.builtin and "-" in "".join(self.names[-1:]):
             self._usual = POWERSHELL
         self.options = self._usual
@@ -71,6 +73,13 @@ class Case:
         return self.parsed.words[self.skip :]
 
 
+@lru_cache(maxsize=4096)
+def habits_of(names: tuple[str, ...]) -> tuple[Options, bool]:
+    """How a program of these names reads its options, and whether capitals do not matter to it."""
+    usual = next((options for options in map(usual_options, names) if options is not GNU), GNU)
+    return usual, any(map(is_windows_tool, names))
+
+
 def text_matches(text: Text, word: Word, fold: bool = False) -> bool:
     """Whether a word fits a text pattern whatever its unknown parts turn out to be; `fold`: capitals do not matter."""
     if isinstance(word, Many):
@@ -94,24 +103,61 @@ def text_matches(text: Text, word: Word, fold: bool = False) -> bool:
 
 
 class Texts(tuple[Text, ...]):
-    """Text patterns; `exact` are those without a `*`, `wild` the others."""
+    """Text patterns sorted by form, so that a known word is held against many of them at once.
+
+    `exact` have no `*`, `heads` end with one, `tails` begin with one, `inner` do both; `wild` are the others.
+    """
 
     exact: frozenset[str]
+    heads: tuple[str, ...]
+    tails: tuple[str, ...]
+    inner: tuple[str, ...]
     wild: tuple[Text, ...]
 
     def __new__(cls, texts: Iterable[Text]) -> Texts:
         made = super().__new__(cls, texts)
-        made.exact = frozenset(text[0] for text in made if len(text) == 1)
-        made.wild = tuple(text for text in made if len(text) > 1)
+        forms: dict[str, list[Text]] = {"exact": [], "heads": [], "tails": [], "inner": [], "wild": []}
+        for text in made:
+            forms[_form(text)].append(text)
+        made.exact = frozenset(text[0] for text in forms["exact"])
+        made.heads = tuple(text[0] for text in forms["heads"])
+        made.tails = tuple(text[1] for text in forms["tails"])
+        made.inner = tuple(text[1] for text in forms["inner"])
+        made.wild = tuple(forms["wild"])
         return made
+
+    def fit(self, word: str) -> bool:
+        """Whether a known word fits one of the patterns."""
+        if word in self.exact or word.startswith(self.heads) or word.endswith(self.tails):
+            return True
+        for piece in self.inner:
+            if piece in word:
+                return True
+        for text in self.wild:  # noqa: SIM110 - a generator costs more than the comparison
+            if text_matches(text, word):
+                return True
+        return False
+
+    @cached_property
+    def small(self) -> Texts:
+        """The same in small letters."""
+        return Texts(tuple(map(str.lower, text)) for text in self)
+
+
+def _form(text: Text) -> str:
+    if len(text) == 1:
+        return "exact"
+    if len(text) == 2 and not text[1]:
+        return "heads"
+    if len(text) == 2 and not text[0]:
+        return "tails"
+    return "inner" if len(text) == 3 and not text[0] and not text[2] else "wild"
 
 
 def any_matches(texts: tuple[Text, ...], word: Word, fold: bool = False) -> bool:
     """Whether a word fits one of the patterns."""
-    if isinstance(texts, Texts) and isinstance(word, str) and not fold:
-        if word in texts.exact:
-            return True
-        texts = texts.wild
+    if isinstance(word, str) and isinstance(texts, Texts):
+        return texts.small.fit(word.lower()) if fold else texts.fit(word)
     for text in texts:  # noqa: SIM110 - a generator costs more than the comparison
         if text_matches(text, word, fold):
             return True

@@ -35,9 +35,16 @@ class Parsed(NamedTuple):
         return any(flag_is(self.style, written, name) for written, _ in self.flags)
 
     def has_any(self, names: tuple[str, ...]) -> bool:
-        if not self.flags:
-            return False
-        return any(self.has(name) for name in names)
+        """Whether one of several options is given."""
+        for written, _ in self.flags:
+            if written in names:
+                return True
+            if self.style == "gnu" and (len(written) < _ABBREVIATED or written[:2] != "--"):
+                continue
+            for name in names:
+                if flag_is(self.style, written, name):
+                    return True
+        return False
 
     def values(self, *names: str) -> tuple[Word, ...]:
         """The known values of options, in order."""
@@ -71,44 +78,43 @@ def parse(argv: tuple[Word, ...], options: Options = GNU) -> Parsed:
     if style == "slash":
         return _parse_slashes(argv)
     by_verb = dict(tables)
-    with_value = by_verb.get("", frozenset())
+    with_value = by_verb.get("", _NONE)
+    of_verbs = len(by_verb) > ("" in by_verb)
     flags: list[tuple[str, Word | None]] = []
     words: list[Word] = []
-    after_dashes: int | None = None
-    at = 1
-    while at < len(argv):
+    at, count = 1, len(argv)
+    while at < count:
         word = argv[at]
         at += 1
-        text = _as_option(word)
-        if text is None or after_dashes is not None:
+        text = word if isinstance(word, str) else _known_head(word)
+        if text[:1] != "-" or len(text) < 2:
             words.append(word)
-            if isinstance(word, str) and after_dashes is None and len(words) <= 2:
-                verb = " ".join(piece for piece in words if isinstance(piece, str))
+            if of_verbs and len(words) <= 2 and isinstance(word, str):
+                verb = " ".join([piece for piece in words if isinstance(piece, str)])
                 with_value = by_verb.get(verb, with_value)
             continue
         if text == "--":
-            after_dashes = len(words)
-            continue
+            dashes = len(words)
+            words.extend(argv[at:])
+            return Parsed(style, tuple(flags), tuple(words), dashes)
         name, value = _split(text, word, style)
         if value is None and name in with_value:
-            value = argv[at] if at < len(argv) else None
+            value = argv[at] if at < count else None
             at += 1
-        elif style == "gnu" and value is None and name[1:2] != "-" and len(name) > 2:
+        elif style == "gnu" and value is None and len(name) > 2 and name[1] != "-":
             at = _cluster(name, argv, at, with_value, flags)
         flags.append((name, value))
-        if style == "gnu" and value is not None and name[1:2] != "-" and len(name) > 2:
-            _cluster(name, (), 0, frozenset(), flags)
-    return Parsed(style, tuple(flags), tuple(words), after_dashes)
+        if style == "gnu" and value is not None and len(name) > 2 and name[1] != "-":
+            _cluster(name, (), 0, _NONE, flags)
+    return Parsed(style, tuple(flags), tuple(words), None)
 
 
-def _as_option(word: Word) -> str | None:
-    """The known beginning of an argument that is an option, else None."""
-    if isinstance(word, Many):
-        return None
-    if isinstance(word, Pattern):
-        head = word.pieces[0] if word.pieces else None
-        return head if head is not None and len(head) > 1 and head[0] == "-" else None
-    return word if len(word) > 1 and word[0] == "-" else None
+_NONE: frozenset[str] = frozenset()
+
+
+def _known_head(word: Pattern | Many) -> str:
+    """What a word that is not known as a whole is known to begin with."""
+    return (word.pieces[0] or "") if isinstance(word, Pattern) and word.pieces else ""
 
 
 def _split(text: str, word: Word, style: str) -> tuple[str, Word | None]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from chrono.scan.conditions import KINDS, Case, Texts, names_fit
+from chrono.scan.conditions import KINDS, Case, Texts, habits_of, names_fit
 from chrono.scan.rule import Matcher, Options, Rule, Ruleset
 
 Step = tuple[Callable[..., bool], tuple[Any, ...]]
@@ -27,16 +27,17 @@ class Ready(NamedTuple):
 
 
 class Program:
-    """All rules for the names of one program, by position in the ruleset.
+    """All rules for the names of one program, by position in the ruleset, and what each needs of a command.
 
-    `named` are those that a name selects. Of them `always` may hold whatever the command is like, `by_first` need a
-    certain word among the arguments, the first of a subcommand, and `by_need` something else that most lack.
+    `named` are those that a name selects, `always` those of them that may hold whatever the command is like; the
+    others stand under the keys (see `_keys`) of which a command must have one.
     """
 
     def __init__(self, ruleset: Ruleset, names: tuple[str, ...]) -> None:
         self.rules = ruleset.rules
         self.names = names
         self._ready: dict[int, Ready | None] = {}
+        self._options: dict[Options, Options | None] = {habits_of(names)[0]: None}
         chosen: set[int] = set(ruleset.everywhere)
         for name in names:
             chosen.update(ruleset.by_program.get(name, ()))
@@ -45,18 +46,22 @@ class Program:
                     chosen.update(positions)
         self.named = tuple(position for position in sorted(chosen) if self.ready(position) is not None)
         always: list[int] = []
-        self.by_first: dict[str, list[int]] = {}
+        self.by_word: dict[object, list[int]] = {}
         self.by_need: dict[str, list[int]] = {}
+        self._by_touch: dict[Key, list[int]] = {}
+        self._touched: dict[tuple[str, str], tuple[int, ...]] = {}
         for position in self.named:
             ready = self.ready(position)
-            steps = ready.steps if ready is not None else ()
-            firsts, need = _firsts(steps), _need(steps)
-            for first in firsts or ():
-                self.by_first.setdefault(first, []).append(position)
-            if firsts is None and need is not None:
-                self.by_need.setdefault(need, []).append(position)
-            elif firsts is None:
+            keys = _keys(ready.steps) if ready is not None else None
+            if keys is None:
                 always.append(position)
+            for key in keys or ():
+                if key[0] == "word":
+                    self.by_word.setdefault(key[1], []).append(position)
+                elif key[0] == "touch":
+                    self._by_touch.setdefault(key, []).append(position)
+                else:
+                    self.by_need.setdefault(key[1], []).append(position)
         self.always = tuple(always)
 
     def chosen(self, case: Case, ruleset: Ruleset) -> list[int]:
@@ -65,16 +70,36 @@ class Program:
             chosen = set(self.named)
         else:
             chosen = set(self.always)
-            for word in case.words:
-                if isinstance(word, str) and word in self.by_first:
-                    chosen.update(self.by_first[word])
+            if self.by_word:
+                for word in case.command.argv[1:]:
+                    if word in self.by_word:
+                        chosen.update(self.by_word[word])
             for need, positions in self.by_need.items():
                 if _HAS[need](case):
                     chosen.update(positions)
-        if case.touches:
-            for how in {touch.how for touch in case.touches}:
-                chosen.update(ruleset.by_touch.get(how, ()))
+        for how, spot in case.touches:
+            place = spot.target.place
+            positions_of_touch = self._touched.get((how, place))
+            if positions_of_touch is None:
+                positions_of_touch = self._touched[how, place] = self._about(how, place, ruleset)
+            chosen.update(positions_of_touch)
         return sorted(chosen)
+
+    def _about(self, how: str, place: str, ruleset: Ruleset) -> tuple[int, ...]:
+        """Positions of the rules that a touch of this kind at such a place selects."""
+        exact, anywhere = ("touch", how, place), ("touch", how, "")
+        found = {*self._by_touch.get(exact, ()), *self._by_touch.get(anywhere, ())}
+        for position in ruleset.by_touch.get(how, ()):
+            ready = self.ready(position)
+            if ready is None:
+                continue
+            keys = _keys(ready.steps)
+            if keys is None or exact in keys or anywhere in keys:
+                found.add(position)
+            elif any(key[0] != "touch" or key[1] not in ready.rule.touches for key in keys):
+                # It may hold by something else: what does not dispatch it cannot rule it out.
+                found.add(position)
+        return tuple(found)
 
     def ready(self, position: int) -> Ready | None:
         """The rule at a position; None where it cannot hold for this program."""
@@ -85,6 +110,9 @@ class Program:
         options = next((options for name, options in rule.options if names_fit(self.names, (name,), ())), None)
         if options is None:
             options = next((options for name, options in rule.options if _begins(self.names, name)), None)
+        if options is not None:
+            # One object for all that are alike: a command is taken apart once for each.
+            options = self._options.setdefault(options, options)
         made = self._ready[position] = None if steps is None else Ready(rule, steps, options)
         return made
 
@@ -149,42 +177,72 @@ def _bound(matcher: Matcher, names: tuple[str, ...]) -> Steps | None:
     return tuple(steps)
 
 
-def _firsts(steps: Steps) -> frozenset[str] | None:
-    """Words of which one must be among the arguments; None where none need be."""
-    for ask, arguments in steps:
-        if ask is KINDS["subcommand"]:
-            firsts: frozenset[str] = arguments[1]
-            return firsts
-        if ask is _any:
-            parts = [_firsts(part) for part in arguments]
-            if all(part is not None for part in parts):
-                return frozenset().union(*(part for part in parts if part is not None))
-    return None
+Key = tuple[str, ...]
+"""Something that a command has: ("word", an argument as it stands), ("touch", how, place or "" for any), or
+("has", what)."""
 
+
+def _keys(steps: Steps) -> frozenset[Key] | None:
+    """Keys of which a command must have one for all the steps to hold, the rarest that can be told; None: none."""
+    best: frozenset[Key] | None = None
+    for ask, arguments in steps:
+        keys = _keys_of(ask, arguments)
+        if keys is not None and (best is None or _rank(keys) < _rank(best)):
+            best = keys
+    return best
+
+
+def _keys_of(ask: Callable[..., bool], arguments: tuple[Any, ...]) -> frozenset[Key] | None:
+    if ask is _any:
+        parts = [_keys(part) for part in arguments]
+        return None if None in parts else frozenset().union(*(part for part in parts if part is not None))
+    if ask is _all:
+        found = [keys for keys in map(_keys, arguments) if keys is not None]
+        return min(found, key=_rank, default=None)
+    kind = _KIND_OF.get(ask)
+    if kind == "subcommand":
+        return frozenset(("word", first) for first in arguments[1])
+    if kind == "touches":
+        hows, places, *_ = arguments
+        return frozenset(("touch", how, place) for how in hows for place in (places if places is not None else ("",)))
+    if kind in ("word", "last_word", "argument"):
+        texts = arguments[1 if kind == "argument" else 0]
+        known = isinstance(texts, Texts) and len(texts.exact) == len(texts)
+        return frozenset(("word", text) for text in texts.exact) if known else _ANY_WORD
+    if kind == "flag":
+        return _ANY_OPTION
+    return frozenset((("has", kind),)) if kind in _HAS else None
+
+
+_RANKS = {"word": 0, "touch": 1, "has": 2}
+_ANY_WORD = frozenset((("has", "words"),))
+_ANY_OPTION = frozenset((("has", "options"),))
+
+
+def _rank(keys: frozenset[Key]) -> int:
+    """How common what is needed is: 0 is rarest."""
+    worst = max((_RANKS[key[0]] for key in keys), default=0)
+    return worst + (1 if keys & _ANY_OPTION else 2 if keys & _ANY_WORD else 0)
+
+
+def _has_options(case: Case) -> bool:
+    return any(not isinstance(word, str) or word[:1] in _OPTION_SIGNS for word in case.command.argv[1:])
+
+
+_OPTION_SIGNS = ("-", "/")
 
 _HAS: dict[str, Callable[[Case], object]] = {
-    "touches": lambda case: case.touches,
+    "words": lambda case: len(case.command.argv) > 1,
+    "options": _has_options,
     "redirect": lambda case: case.command.redirects,
     "upstream": lambda case: case.command.upstream,
     "assigns": lambda case: case.command.assigns,
     "fetched": lambda case: case.fetched is not None,
     "via": lambda case: case.command.via,
 }
-"""Conditions that cannot hold where a command has nothing of the kind, and whether it has."""
+"""What a command can have for a condition to hold at all."""
 
-_NEEDS = {KINDS[kind]: kind for kind in _HAS}
-
-
-def _need(steps: Steps) -> str | None:
-    """Something that a command must have; None where it need have nothing."""
-    for ask, arguments in steps:
-        if ask in _NEEDS:
-            return _NEEDS[ask]
-        if ask is _any:
-            needs = {_need(part) for part in arguments}
-            if len(needs) == 1 and None not in needs:
-                return needs.pop()
-    return None
+_KIND_OF = {ask: kind for kind, ask in KINDS.items()}
 
 
 def _texts(value: object) -> object:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
 from chrono.rulepack.compile import compile_pack
@@ -61,7 +64,28 @@ def test_a_rule_is_asked_only_of_commands_that_have_what_it_needs(match: str, mo
 
 
 def test_a_rule_that_needs_nothing_is_asked_always() -> None:
-    assert chosen(rules("{program: tool}", "{program: tool, flag: -f}"), "tool") == ["own.r0", "own.r1"]
+    asked = rules("{program: tool}", "{program: tool, flag: -f}", "{program: tool, word: [on, off]}")
+    assert chosen(asked, "tool") == ["own.r0"]
+    assert chosen(asked, "tool", "-x") == ["own.r0", "own.r1"]
+    assert chosen(asked, "tool", "off") == ["own.r0", "own.r2"]
+
+
+def test_a_rule_that_is_not_asked_would_not_have_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    ruleset = compile_packs(discover())
+    texts = [
+        one
+        for name in ("dangerous", "everyday")
+        for line in (Path(__file__).parent / f"{name}.jsonl").read_text().splitlines()
+        if isinstance(one := json.loads(line), str)
+    ]
+    told = [scan(text, ruleset, WORLD).findings for text in texts]
+
+    def all_of_them(self: Program, case: Case, ruleset: Ruleset) -> list[int]:
+        by_touch = {at for touch in case.touches for at in ruleset.by_touch.get(touch.how, ())}
+        return sorted({*self.named, *by_touch})
+
+    monkeypatch.setattr(Program, "chosen", all_of_them)
+    assert [scan(text, ruleset, WORLD).findings for text in texts] == told
 
 
 def test_alternatives_for_other_programs_are_left_out() -> None:
