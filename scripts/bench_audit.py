@@ -121,8 +121,12 @@ def writers(folder: str, count: int, each: int) -> float:
         assert process.stdout is not None
         process.stdout.readline()
     start = time.perf_counter()
+    for process in running:  # all of them, before any is waited for
+        assert process.stdin is not None
+        process.stdin.write(b"\n")
+        process.stdin.flush()
     for process in running:
-        process.communicate(b"\n")
+        process.communicate()
     return count * each / (time.perf_counter() - start)
 
 

@@ -142,11 +142,11 @@ class AuditLog:
 
     def _refresh(self, writing: Writing) -> None:
         """Brings `_tail` to the log's end, and writes what must be told before anything else."""
-        self._open_files()
+        stamp = self._open_files()
         self._trust()
         state = self._witness.state()
         mark, tail = state.mark, self._tail
-        if tail is None or self._stamp() != self._seen or mark is None or (mark.size, mark.leaf) != _size_leaf(tail):
+        if tail is None or stamp != self._seen or mark is None or (mark.size, mark.leaf) != _size_leaf(tail):
             assert self._pin is not None
             expected = Expected(self.log_id, self._pin.active, self._pin.signed_from, self._pin.turn)
             found = find_tail(self._fd, self._head_fd, tail, state, expected, boot_id())
@@ -160,19 +160,21 @@ class AuditLog:
             writing.append(Entry("audit.dropped", _CHRONO, Act(more=(("count", state.dropped),))))
             self._witness.counted(state.dropped)
 
-    def _open_files(self) -> None:
+    def _open_files(self) -> tuple[int, int]:
+        """Makes `_fd` and `_head_fd` the files that are there now; size and mtime of the log."""
         try:
             info = os.stat(self.place.log, follow_symlinks=False)
         except FileNotFoundError:
             self.close()
             raise AuditTampered(f"the audit log {self.place.log} is gone", "run chrono audit --verify") from None
         if self._head_fd >= 0 and (info.st_dev, info.st_ino) == self._inode and info.st_nlink == 1:
-            return
+            return info.st_size, info.st_mtime_ns
         self.close()
         self._placed = False
-        self._fd, opened = open_plain(self.place.log, os.O_RDWR | os.O_APPEND)
-        self._inode = (opened.st_dev, opened.st_ino)
+        self._fd, info = open_plain(self.place.log, os.O_RDWR | os.O_APPEND)
+        self._inode = (info.st_dev, info.st_ino)
         self._head_fd, _ = open_plain(self.place.head, os.O_RDWR | os.O_CREAT)
+        return info.st_size, info.st_mtime_ns
 
     def _stamp(self) -> tuple[int, int]:
         info = os.fstat(self._fd)
