@@ -23,6 +23,7 @@ from chrono.scan.code.javascript_files import (
 )
 from chrono.scan.code.javascript_reader import read_javascript
 from chrono.scan.code.javascript_values import list_method, static_call, text_method
+from chrono.scan.code.json_values import text_of_value, value_of
 from chrono.scan.code.operators import join_path, over
 from chrono.scan.code.paths import absolute, folder_of, globbed, last_of
 from chrono.scan.code.programs import SHELL_PROGRAMS, run_text
@@ -280,6 +281,8 @@ def _require(run: Machine, args: Arguments) -> Value:
     if not isinstance(name, str):
         return ANY
     if name.startswith((".", "/")):
+        if name.endswith(".json"):
+            return value_of(run.effects.content(name))
         own = run.modules.javascript(run, name) if run.modules is not None else None
         return ANY if own is None else own
     return Ref(canonical(name))
@@ -413,6 +416,8 @@ def _glob(run: Machine, args: Arguments) -> Value:
 
 _CALLS: dict[str, Handler] = {
     "require": _require,
+    "JSON.parse": lambda run, args: value_of(args.at(0)),
+    "JSON.stringify": lambda run, args: text_of_value(args.at(0)),
     "import": _require,
     "module.createRequire": lambda run, args: Ref("require"),
     "util.promisify": _first,

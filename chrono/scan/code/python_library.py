@@ -15,6 +15,7 @@ from chrono.scan.code.interpret import Machine
 from chrono.scan.code.programs import is_shell, run_text
 from chrono.scan.code.python_paths import PATH_CALLS, open_file, path_attribute, path_method
 from chrono.scan.code.python_reader import read_python
+from chrono.scan.code.python_services import SERVICES, connect
 from chrono.scan.code.python_values import (
     VALUE_CALLS,
     bytes_class,
@@ -378,59 +379,7 @@ def _exit(run: Machine, args: Arguments) -> Value:
     return NEVER
 
 
-# --- values -----------------------------------------------------------------------------------------------------------
-
-
-# --- network and databases --------------------------------------------------------------------------------------------
-
-
-def _fetch(run: Machine, args: Arguments) -> Value:
-    url = args.at(0, "url")
-    if isinstance(url, Thing) and url.kind == "response":
-        return url
-    return Thing("response", url=url)
-
-
-def _http_delete(run: Machine, args: Arguments) -> Value:
-    run.effects.command("curl", "-X", "DELETE", run.effects.word(args.at(0, "url")))
-    return Thing("response", url=args.at(0, "url"))
-
-
-def _http_request(run: Machine, args: Arguments) -> Value:
-    method = args.at(0, "method")
-    rest = args._replace(values=args.values[1:])
-    deletes = isinstance(method, str) and method.upper() == "DELETE"
-    return _http_delete(run, rest) if deletes else _fetch(run, rest)
-
-
-def _retrieve(run: Machine, args: Arguments) -> Value:
-    target = args.at(1, "filename")
-    if target is not None:
-        run.effects.command("curl", "-o", run.effects.word(target), run.effects.word(args.at(0, "url")))
-    return Items([target, ANY])
-
-
-def _connect(run: Machine, args: Arguments) -> Value:
-    address = args.at(0, "address")
-    known, _ = elements(address)
-    if len(known) >= 2:
-        run.effects.connect(known[0], known[1])
-    return Thing("socket")
-
-
-def _database(product: str, where: str) -> Handler:
-    def call(run: Machine, args: Arguments) -> Value:
-        return Thing("database", product=product, where=args.at(0, where) if args.at(0, where) is not None else ANY)
-
-    return call
-
-
-def _engine(run: Machine, args: Arguments) -> Value:
-    url = args.at(0, "url")
-    if isinstance(url, str) and url.startswith("sqlite:///"):
-        return Thing("database", product="sqlite3", where=url.removeprefix("sqlite:///"))
-    product = "psql" if isinstance(url, str) and url.startswith("postgres") else ""
-    return Thing("database", product=product, where=url)
+# --- apps and modules --------------------------------------------------------------------------------------------------
 
 
 def _call_command(run: Machine, args: Arguments) -> Value:
@@ -515,29 +464,7 @@ CALLS: dict[str, Handler] = {
     "locals": _module_table,
     "vars": _module_table,
     "open": open_file,
-    "requests.get": _fetch,
-    "requests.post": _fetch,
-    "httpx.get": _fetch,
-    "httpx.post": _fetch,
-    "urllib.request.urlopen": _fetch,
-    "urllib2.urlopen": _fetch,
-    "urllib.urlopen": _fetch,
-    "urllib.request.Request": _fetch,
-    "urllib.request.urlretrieve": _retrieve,
-    "urllib.urlretrieve": _retrieve,
-    "wget.download": _retrieve,
-    "requests.delete": _http_delete,
-    "httpx.delete": _http_delete,
-    "requests.request": _http_request,
-    "httpx.request": _http_request,
-    "socket.socket": lambda run, args: Thing("socket"),
-    "socket.create_connection": _connect,
-    "sqlite3.connect": _database("sqlite3", "database"),
-    "psycopg.connect": _database("psql", "conninfo"),
-    "asyncpg.connect": _database("psql", "dsn"),
-    "pymysql.connect": _database("mysql", "host"),
-    "sqlalchemy.create_engine": _engine,
-    "duckdb.connect": _database("", "database"),
+    **SERVICES,
     "django.core.management.call_command": _call_command,
     "typer.Typer": _app,
     "cyclopts.App": _app,
@@ -586,7 +513,7 @@ def _thing_method(run: Machine, owner: Thing, name: str, args: Arguments) -> Val
         return _file_method(run, owner, name, args)
     if kind == "socket":
         if name == "connect":
-            return _connect(run, args)
+            return connect(run, args)
         if name in ("recv", "recvfrom", "read", "readline"):
             return Thing("received")
         return owner if name in _SAME else ANY

@@ -10,7 +10,7 @@ import os
 from typing import NamedTuple
 
 from chrono.scan.command import Refusal, Word
-from chrono.scan.follow.runners import from_runner, skip_options
+from chrono.scan.follow.runners import from_runner, skip_options, unversioned
 from chrono.scan.follow.scene import Scene, Started, mapping
 
 Answers = list[Started | Refusal]
@@ -445,7 +445,7 @@ def _from_npx(scene: Scene) -> Answers:
             text = args[at + 1]
             return [scene.start(text, "sh", f"{scene.program} -c")] if isinstance(text, str) else []
     inner, cwd = skip_options(scene, args, frozenset(("-p", "--package")))
-    return [scene.hand_on(inner, scene.program, cwd)] if inner else []
+    return [scene.hand_on((unversioned(inner[0]), *inner[1:]), scene.program, cwd)] if inner else []
 
 
 def _from_pip(scene: Scene) -> Answers:

@@ -37,8 +37,9 @@ _RUNNERS = {
     "mise": ("exec x", "-C --cd"),
     "asdf": ("exec", ""),
     "bundle": ("exec", "--gemfile"),
-    "pnpm": ("exec", ""),
-    "yarn": ("exec", ""),
+    "pnpm": ("exec dlx", "--package"),
+    "yarn": ("exec dlx", "-p --package"),
+    "bun": ("x", "-p --package"),
     "npm": ("exec x", "-w --workspace -c --call -p --package"),
     "composer": ("exec", "-d --working-dir"),
     "coverage": ("run", "--rcfile --source --omit --include --data-file --concurrency --context"),
@@ -46,6 +47,12 @@ _RUNNERS = {
     "direnv": ("exec", ""),
     "heroku": ("", ""),
 }  # fmt: skip
+
+
+def unversioned(word: Word) -> Word:
+    """The program that a package brings: `prisma@5` is `prisma`; of a scope nothing is known."""
+    at = word.find("@", 1) if isinstance(word, str) else -1
+    return word[:at] if at > 0 and isinstance(word, str) else word
 
 
 _NAMING = frozenset(("uv", "poetry", "pipenv", "pdm", "rye", "hatch", "pixi"))
@@ -77,6 +84,8 @@ def from_runner(scene: Scene) -> Answers | None:
     if scene.program == "direnv":
         # Its first word is the folder whose environment is loaded.
         inner = inner[1:]
+    if verb in ("dlx", "x"):
+        inner = (unversioned(inner[0]), *inner[1:])
     link = f"{scene.program} {verb}"
     if isinstance(first, str) and scene.program in _NAMING:
         name = first.rpartition(":")[2] if scene.program == "hatch" else first

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 
 from chrono.scan.command import Pattern, Refusal, Word
-from chrono.scan.follow.scene import File, Scene, Started, program_name
+from chrono.scan.follow.scene import MAX_MATCHES, File, Scene, Started, program_name
 
 SHELLS = {
     "sh": "sh", "dash": "sh", "ash": "sh", "posh": "sh", "bash": "bash", "rbash": "bash", "ksh": "bash",
@@ -42,6 +42,8 @@ def from_interpreter(scene: Scene) -> Answers:
         own = _run_directly(scene, path) if path else []
         if own:
             return own
+    if scene.program == "run-parts":
+        return _from_folder(scene)
     language = language_of_program(scene.program)
     if language is not None and _only_checks(scene.args, language):
         return []
@@ -141,6 +143,16 @@ def _run_directly(scene: Scene, path: str) -> Answers:
         return []
     language = language_of_file(file)
     return [scene.start(file.text, language, scene.shown(path), file=file, args=scene.args)] if language else []
+
+
+def _from_folder(scene: Scene) -> Answers:
+    """`run-parts DIR` starts each program in a folder. Which names count differs by system, so all do."""
+    folder = scene.path(scene.args[-1]) if scene.args and not {"--test", "--list"} & set(scene.args) else None
+    names = scene.world.listdir(folder) if folder else None
+    if not names or len(names) > MAX_MATCHES:
+        why = "more programs than can be read would run"
+        return [Refusal("limit", why, scene.command.span)] if names else []
+    return [answer for name in sorted(names) for answer in _run_directly(scene, f"{folder}/{name}")]
 
 
 def run_file(scene: Scene, word: Word, language: str, args: tuple[Word, ...], endings: tuple[str, ...] = ()) -> Answers:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from chrono.scan.shell.machine import Machine
 from chrono.scan.shell.programs import output_of
 from chrono.scan.shell.state import Argv, State
@@ -14,8 +16,10 @@ def on_files(m: Machine, name: str, argv: Argv, state: State) -> None:
         _copy(m, name, argv, state)
     elif name in ("curl", "wget"):
         _download(m, name, argv, state)
-    elif name == "sed" and m.files and any(word.startswith(("-i", "--in-place")) for word in argv):
-        _edit(m, argv, state)
+    elif name in ("sed", "gsed") and any(word.startswith(("-i", "--in-place")) for word in argv):
+        _edit(m, [word for word in argv[1:] if not word.startswith(("-i", "--in-place"))], state)
+    elif name == "perl" and argv[1:2] and re.fullmatch(r"-[pi]{2}(\.\w+)?e?", argv[1]):
+        _edit(m, ["-E", *(word for word in argv[2:] if word != "-e")], state)
     elif name in ("mkdir", "git"):
         for word in _new_folders(name, argv):
             key = m.key_of(word, state)
@@ -97,12 +101,18 @@ def _download(m: Machine, name: str, argv: Argv, state: State) -> None:
         m.file_sources[key] = (argv,)
 
 
-def _edit(m: Machine, argv: Argv, state: State) -> None:
-    """`sed -i` on a file the text has written."""
-    words = [word for word in argv[1:] if not word.startswith(("-i", "--in-place"))]
+# Files that something starts: what an edit leaves in them may be run later in the same text.
+_STARTED = re.compile(
+    r"(?:\A|/)(?:package\.json|deno\.jsonc?|composer\.json|[Mm]akefile|GNUmakefile|[Jj]ustfile|Taskfile\.ya?ml|[^/]+\."
+    r"(?:sh|bash|zsh|py|[cm]?[jt]s|rb|pl|php|mk|ps1))\Z"
+)
+
+
+def _edit(m: Machine, words: list[str], state: State) -> None:
+    """`sed -i` on a file that the text has written, or on one that can be started."""
     for word in words:
         key = m.key_of(word, state)
-        if key is not None and m.files.get(key) is not None:
-            reader = state.copy()
-            text = output_of(m, "sed", words, reader)
-            m.write_file(word, None if text == "\0" else text, state)
+        if key is not None and (m.files.get(key) is not None or (key not in m.files and _STARTED.search(word))):
+            text = output_of(m, "sed", words, state.copy())
+            if text != "\0" or key in m.files:
+                m.write_file(word, None if text == "\0" else text, state)

@@ -192,6 +192,18 @@ def _nothing(m: Machine, args: Args, state: State) -> str:
     return ""
 
 
+def _jq(m: Machine, args: Args, state: State) -> str:
+    """A document that is changed and written out again; what a question gives is unknown."""
+    from chrono.scan.shell.jq import jq, split
+
+    read = split(args)
+    text = _input(m, read[2], state) if read is not None else None
+    if read is None or text is None or "\0" in text or any("\0" in arg for arg in args):
+        return "\0"
+    answer = jq(read[0], read[1], text)
+    return "\0" if answer is None else answer
+
+
 def _realpath(m: Machine, args: Args, state: State) -> str:
     """Lexically, as far as the words tell; links are left to whoever judges the path."""
     out = []
@@ -226,6 +238,8 @@ def _base64_openssl(m: Machine, args: Args, state: State) -> str:
 _OWN: dict[str, Callable[[Machine, Args, State], str]] = {
     "cat": _cat,
     "tee": _tee,
+    "sponge": _tee,
+    "jq": _jq,
     "echo": _echo,
     "printf": _printf,
     "pwd": _pwd,

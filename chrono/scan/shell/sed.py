@@ -1,4 +1,4 @@
-"""Owns `sed` on known text: substitutions, deletions and prints of lines by number or pattern."""
+"""Owns `sed` on known text: substitutions, deletions, prints and new lines, by number or pattern."""
 
 from __future__ import annotations
 
@@ -74,6 +74,8 @@ def _commands(script: str, extended: bool) -> list[_Command]:
         command = _Command(address, letter)
         if letter == "s":
             at = _substitution(command, script, at, extended)
+        elif letter in "aic":
+            command.replacement, at = _line(script, at)
         elif letter not in "pdq":
             raise _Unknown
         out.append(command)
@@ -91,6 +93,17 @@ def _until(script: str, at: int, delimiter: str) -> tuple[str, int]:
             out.append(script[at])
             at += 1
     return "".join(out), at + 1
+
+
+def _line(script: str, at: int) -> tuple[str, int]:
+    """The text of `a`, `i` and `c`, on the same line or behind a backslash and a line's end; it goes on to its end."""
+    end = script.find("\n", at)
+    text = script[at:end] if end >= 0 else script[at:]
+    if text.rstrip() == "\\" and end >= 0:
+        return _line(script, end + 1)
+    if text.endswith("\\"):
+        raise _Unknown
+    return text.lstrip().removeprefix("\\"), at + len(text)
 
 
 def _substitution(command: _Command, script: str, at: int, extended: bool) -> int:
@@ -187,6 +200,7 @@ def _run(commands: list[_Command], text: str, quiet: bool) -> str:
 
 def _one(commands: list[_Command], line: str, number: int, last: int, quiet: bool, out: list[str]) -> bool:
     """One line through all commands; True where `q` ends the output."""
+    behind: list[str] = []
     for command in commands:
         address = command.address
         if isinstance(address, str):
@@ -196,7 +210,13 @@ def _one(commands: list[_Command], line: str, number: int, last: int, quiet: boo
             continue
         if command.letter == "d":
             return False
-        if command.letter == "p":
+        if command.letter in "ic":
+            out.append(command.replacement)
+            if command.letter == "c":
+                return False
+        elif command.letter == "a":
+            behind.append(command.replacement)
+        elif command.letter == "p":
             out.append(line)
         elif command.letter == "q":
             out.append(line)
@@ -207,4 +227,5 @@ def _one(commands: list[_Command], line: str, number: int, last: int, quiet: boo
                 out.append(line)
     if not quiet:
         out.append(line)
+    out.extend(behind)
     return False

@@ -93,11 +93,14 @@ def hidden(name: str, argv: Argv, state: State) -> list[Inner]:
 
 def of_variables(assigns: tuple[tuple[str, str], ...]) -> list[Inner]:
     """Commands in variables that are set for one program (`GIT_SSH_COMMAND=… git fetch`)."""
-    return [
-        Inner(text=value.lstrip("|"), label=name)
-        for name, value in assigns
-        if name in _COMMAND_VARIABLES and value and "\0" not in value
-    ]
+    found = []
+    for name, value in assigns:
+        if name in _COMMAND_VARIABLES and value and "\0" not in value:
+            found.append(Inner(text=value.lstrip("|"), label=name))
+        elif name == "PS4" and ("$(" in value or "`" in value) and "\0" not in value:
+            # It is expanded in front of each traced command.
+            found.append(Inner(text=': "' + value.replace('"', '\\"') + '"', label=name))
+    return found
 
 
 def _values(argv: Argv, options: tuple[str, ...]) -> list[tuple[str, str]]:
@@ -435,6 +438,8 @@ def _npm(argv: Argv, state: State) -> list[Inner]:
             for word in argv[3:]
             if word.startswith("scripts.") and "=" in word
         ]
+    if argv[1:2] in (("set-script",), ("ss",)):
+        return [Inner(text=argv[3], label=f"npm set-script {argv[2]}")] if len(argv) > 3 else []
     if argv[1:2] not in (("exec",), ("x",)):
         return []
     return [Inner(text=text, label="npm exec") for _, text in _values(argv, ("-c", "--call"))]

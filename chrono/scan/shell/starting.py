@@ -111,7 +111,7 @@ def _start(m: Machine, argv: Argv, state: State) -> None:
     if state.outs is not None:
         if not wrapped:
             state.write(output_of(m, name, argv[1:], state))
-    elif name == "tee":
+    elif name in ("tee", "sponge"):
         output_of(m, name, argv[1:], state)
     effects.on_files(m, name, argv, state)
     m.end_sources(before)

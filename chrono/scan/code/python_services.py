@@ -1,0 +1,109 @@
+"""Owns what Python's clients give and do: JSON documents, HTTP, sockets, databases.
+
+Files and programs are left to `python_paths` and `python_library`, SQL to `effects`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from chrono.scan.code.frames import Arguments, Value
+from chrono.scan.code.interpret import Machine
+from chrono.scan.code.json_values import text_of_value, value_of
+from chrono.scan.code.values import ANY, Items, Thing, elements
+
+Handler = Callable[[Machine, Arguments], Value]
+
+
+def _json_load(run: Machine, args: Arguments) -> Value:
+    given = args.at(0)
+    known = run.effects.content(given.fields["path"]) if isinstance(given, Thing) and given.kind == "file" else given
+    return value_of(known)
+
+
+def _json_dump(run: Machine, args: Arguments) -> Value:
+    target = args.at(1, "fp")
+    if isinstance(target, Thing) and target.kind == "file":
+        run.effects.remember(target.fields["path"], text_of_value(args.at(0, "obj")))
+    return ANY
+
+
+def _fetch(run: Machine, args: Arguments) -> Value:
+    url = args.at(0, "url")
+    if isinstance(url, Thing) and url.kind == "response":
+        return url
+    return Thing("response", url=url)
+
+
+def _http_delete(run: Machine, args: Arguments) -> Value:
+    run.effects.command("curl", "-X", "DELETE", run.effects.word(args.at(0, "url")))
+    return Thing("response", url=args.at(0, "url"))
+
+
+def _http_request(run: Machine, args: Arguments) -> Value:
+    method = args.at(0, "method")
+    rest = args._replace(values=args.values[1:])
+    deletes = isinstance(method, str) and method.upper() == "DELETE"
+    return _http_delete(run, rest) if deletes else _fetch(run, rest)
+
+
+def _retrieve(run: Machine, args: Arguments) -> Value:
+    target = args.at(1, "filename")
+    if target is not None:
+        run.effects.command("curl", "-o", run.effects.word(target), run.effects.word(args.at(0, "url")))
+    return Items([target, ANY])
+
+
+def connect(run: Machine, args: Arguments) -> Value:
+    """A socket is connected; a shell that is put on it later makes it a reverse shell."""
+    address = args.at(0, "address")
+    known, _ = elements(address)
+    if len(known) >= 2:
+        run.effects.connect(known[0], known[1])
+    return Thing("socket")
+
+
+def _database(product: str, where: str) -> Handler:
+    def call(run: Machine, args: Arguments) -> Value:
+        return Thing("database", product=product, where=args.at(0, where) if args.at(0, where) is not None else ANY)
+
+    return call
+
+
+def _engine(run: Machine, args: Arguments) -> Value:
+    url = args.at(0, "url")
+    if isinstance(url, str) and url.startswith("sqlite:///"):
+        return Thing("database", product="sqlite3", where=url.removeprefix("sqlite:///"))
+    product = "psql" if isinstance(url, str) and url.startswith("postgres") else ""
+    return Thing("database", product=product, where=url)
+
+
+SERVICES: dict[str, Handler] = {
+    "json.load": _json_load,
+    "json.loads": _json_load,
+    "json.dump": _json_dump,
+    "json.dumps": lambda run, args: text_of_value(args.at(0, "obj")),
+    "requests.get": _fetch,
+    "requests.post": _fetch,
+    "httpx.get": _fetch,
+    "httpx.post": _fetch,
+    "urllib.request.urlopen": _fetch,
+    "urllib2.urlopen": _fetch,
+    "urllib.urlopen": _fetch,
+    "urllib.request.Request": _fetch,
+    "urllib.request.urlretrieve": _retrieve,
+    "urllib.urlretrieve": _retrieve,
+    "wget.download": _retrieve,
+    "requests.delete": _http_delete,
+    "httpx.delete": _http_delete,
+    "requests.request": _http_request,
+    "httpx.request": _http_request,
+    "socket.socket": lambda run, args: Thing("socket"),
+    "socket.create_connection": connect,
+    "sqlite3.connect": _database("sqlite3", "database"),
+    "psycopg.connect": _database("psql", "conninfo"),
+    "asyncpg.connect": _database("psql", "dsn"),
+    "pymysql.connect": _database("mysql", "host"),
+    "sqlalchemy.create_engine": _engine,
+    "duckdb.connect": _database("", "database"),
+}
