@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 _REFUSED = ("other-user", "newer")
 """Standings in which nothing may run: chrono cannot keep its word there. The others are judged as no project."""
 
+MAX_PROJECTS = 64
+"""Open at a time; each costs some descriptors."""
+
 RACY_NS = 100_000_000
 """A file that changed within the last 0.1 s is read again: its clock ticks in steps of some milliseconds."""
 
@@ -70,6 +73,7 @@ class Resources:
         self._machine: dict[str, AuditLog] = {}
         self._policies: dict[tuple[object, ...], Policy] = {}
         self._adapters: dict[str, AgentAdapter] = {}
+        self._books: dict[str | None, tuple[Ruleset, Rulebook]] = {}
 
     def adapter(self, name: str) -> AgentAdapter:
         """Raises PluginError."""
@@ -98,10 +102,17 @@ class Resources:
 
     def rulebook(self, place: Place) -> Rulebook:
         """What holds there now. Raises PolicyError, PluginError."""
+        from chrono.rulepack.ruleset import ruleset
         from chrono.workspace.config import ruleset_for
 
         policy = self._policy(place.layout, place.home)
-        return Rulebook(policy, ruleset_for(policy, place.home))
+        base = ruleset(place.home)
+        known = self._books.get(place.root)
+        if known is not None and known[0] is base and known[1].policy is policy:
+            return known[1]
+        book = Rulebook(policy, ruleset_for(policy, place.home))
+        self._books[place.root] = (base, book)
+        return book
 
     def world(self, place: Place, environ: Mapping[str, str]) -> MachineWorld:
         """The machine as one scan sees it, with the environment of the agent's call."""
@@ -125,12 +136,24 @@ class Resources:
 
         inode = os.lstat(layout.dir).st_ino
         with self._guard:
-            ws = self._projects.get((layout.root, inode))
+            ws = self._projects.pop((layout.root, inode), None)
             if ws is None or ws.home != home:
+                if ws is not None:
+                    ws.close()
                 for old in [known for known in self._projects if known[0] == layout.root]:
                     self._projects.pop(old).close()
-                ws = self._projects[layout.root, inode] = Workspace(layout, home, _own_words(environ))
+                self._make_room()
+                ws = Workspace(layout, home, _own_words(environ))
+            self._projects[layout.root, inode] = ws  # at the end: the first of the table is the one unused longest
             return ws
+
+    def _make_room(self) -> None:
+        """Closes the projects unused longest, but for those that a call is busy with. `_guard` is held."""
+        for key in list(self._projects)[: 1 + len(self._projects) - MAX_PROJECTS]:
+            busy = self._locks.get(key[0])
+            if busy is None or not busy.locked():
+                self._projects.pop(key).close()
+                self._books.pop(key[0], None)
 
     def _machine_log(self, home: HomeLayout, environ: Mapping[str, str]) -> AuditLog:
         """The log of calls outside every project; begun by the first of them."""

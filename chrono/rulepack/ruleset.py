@@ -33,9 +33,14 @@ def ruleset(home: HomeLayout) -> Ruleset:
     that cannot be written costs time, not safety. Raises PluginError where a pack is broken: the guard blocks then.
     """
     path = os.path.join(home.cache, _cache_name())
+    known, stamp = _known.get(path), _stamp(path)
+    if known is not None and known[0] == stamp and all(_stamp(one[0]) == one for one in known[1].stamps):
+        return known[1].ruleset
     key = _read_key(home)
     cached = _read(path, key) if key is not None else None
-    if cached is not None and all(_stamp(stamp[0]) == stamp for stamp in cached.stamps):
+    if cached is not None and all(_stamp(one[0]) == one for one in cached.stamps):
+        _known.clear()  # one is enough: a process works with one home
+        _known[path] = stamp, cached
         return cached.ruleset
     return _rebuild(home, path, key, cached.ruleset if cached is not None else None)
 
@@ -56,6 +61,10 @@ class _Cached(NamedTuple):
 
     stamps: tuple[Stamp, ...]
     ruleset: Ruleset
+
+
+_known: dict[str, tuple[Stamp, _Cached]] = {}
+"""What this process read last: a resident one reads the file again only where it, or what it was made from, changed."""
 
 
 def _rebuild(home: HomeLayout, path: str, key: bytes | None, cached: Ruleset | None) -> Ruleset:

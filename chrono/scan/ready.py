@@ -15,7 +15,10 @@ Step = tuple[Callable[..., bool], tuple[Any, ...]]
 Steps = tuple[Step, ...]
 """Bound conditions that must all hold."""
 
-MAX_KEPT = 4096
+MAX_KEPT = 512
+"""Programs of one ruleset."""
+
+MAX_RULESETS = 4
 
 
 class Ready(NamedTuple):
@@ -117,17 +120,23 @@ class Program:
         return made
 
 
-_KEPT: dict[tuple[int, tuple[str, ...]], Program] = {}
+_KEPT: dict[int, tuple[tuple[Rule, ...], dict[tuple[str, ...], Program]]] = {}
+"""By the identity of a ruleset's rules, which the entry itself keeps alive; the oldest ruleset goes first."""
 
 
 def program(ruleset: Ruleset, names: tuple[str, ...]) -> Program:
     """The rules for a program; kept for the next command of that name."""
-    key = (id(ruleset.rules), names)
-    known = _KEPT.get(key)
-    if known is None or known.rules is not ruleset.rules:
-        if len(_KEPT) >= MAX_KEPT:
-            _KEPT.clear()
-        known = _KEPT[key] = Program(ruleset, names)
+    kept = _KEPT.get(id(ruleset.rules))
+    if kept is None:
+        for old in list(_KEPT)[: 1 - MAX_RULESETS]:
+            _KEPT.pop(old, None)
+        kept = _KEPT[id(ruleset.rules)] = (ruleset.rules, {})
+    programs = kept[1]
+    known = programs.get(names)
+    if known is None:
+        if len(programs) >= MAX_KEPT:
+            programs.clear()
+        known = programs[names] = Program(ruleset, names)
     return known
 
 
