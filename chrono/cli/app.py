@@ -15,6 +15,8 @@ from typer.core import TyperGroup
 from typer.main import get_command_from_info
 from typer.models import CommandInfo
 
+from chrono.cli.gates import gated
+
 
 class Verb(NamedTuple):
     """One command. `module` is under `chrono.cli.commands` and has a function `run`, or `run_<sub>` for each of
@@ -158,6 +160,30 @@ SECTIONS: tuple[tuple[str, tuple[Verb, ...]], ...] = (
                 ),
                 default="show",
             ),
+            Verb(
+                "approvals",
+                "Answer what agents ask for when nobody is at their client.",
+                "approvals",
+                (
+                    ("list", "List what waits for a person."),
+                    ("approve", "Allow exactly one call, once."),
+                    ("deny", "Say no; the agent is told so."),
+                    ("watch", "Follow what agents ask for, and answer it."),
+                    ("enroll", "Enrol your key: approvals are signed with it."),
+                ),
+                default="list",
+            ),
+            Verb(
+                "team",
+                "Say who may approve, and in which role.",
+                "team",
+                (
+                    ("list", "List the team."),
+                    ("add", "Enrol somebody who may approve."),
+                    ("remove", "Take somebody out of the team."),
+                ),
+                default="list",
+            ),
         ),
     ),
     (
@@ -233,7 +259,7 @@ class SubGroup(TyperGroup):
             rich_markup_mode=None,
             context_settings=dict(_SETTINGS),
             commands={
-                name: _command(name, summary, getattr(module, f"run_{name.replace('-', '_')}"))
+                name: _command(f"{verb.name} {name}", summary, getattr(module, f"run_{name.replace('-', '_')}"))
                 for name, summary in verb.subs
             },
             no_args_is_help=verb.default is None,
@@ -253,9 +279,11 @@ def _built(verb: Verb) -> Any:
     return _command(verb.name, verb.summary, module.run)
 
 
-def _command(name: str, summary: str, run: Callable[..., int | None]) -> Any:
+def _command(path: str, summary: str, run: Callable[..., int | None]) -> Any:
+    """The command at `path`, "verb" or "verb sub"; what agents may not give is refused before it runs."""
     settings: dict[str, Any] = {**_SETTINGS, **getattr(run, "settings", {})}
-    info = CommandInfo(name=name, help=_help(run, summary), callback=run, context_settings=settings)
+    name = path.rpartition(" ")[2]
+    info = CommandInfo(name=name, help=_help(run, summary), callback=gated(path, run), context_settings=settings)
     return get_command_from_info(info, pretty_exceptions_short=False, rich_markup_mode=None)
 
 

@@ -6,13 +6,15 @@ Opening a project is left to `workspace.project`.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from chrono.cli.render import Screen
 from chrono.errors import ChronoError, NoSuchSavepoint, PolicyError, UsageError
 
 if TYPE_CHECKING:
+    from chrono.audit.log import AuditLog
     from chrono.policy.model import Policy
     from chrono.workspace.project import Workspace
 
@@ -30,6 +32,35 @@ def workspace(screen: Screen) -> Workspace:
     from chrono.workspace.project import Workspace
 
     return Workspace.open(here(), screen.environ)
+
+
+@contextmanager
+def records(screen: Screen) -> Iterator[AuditLog]:
+    """The log that records what concerns the whole home: that of the project around here, else the machine's.
+
+    Raises Denied in a strange project, KeyRefused, AuditUnverifiable.
+    """
+    from chrono.audit.keys import settings
+    from chrono.audit.log import create
+    from chrono.audit.place import machine_place
+    from chrono.clock import SystemClock
+    from chrono.layout import find_project
+    from chrono.workspace.actors import actor
+    from chrono.workspace.config import ensure_home, home_layout
+
+    home = home_layout(screen.environ)
+    ensure_home(home)
+    if find_project(os.path.realpath(here())) is not None:
+        ws = workspace(screen)
+        ws.require_own()
+        log = ws.log
+    else:
+        by = actor(screen.environ)
+        log = create(machine_place(home), home, settings(screen.environ), SystemClock(), by, timeout_s=5.0)
+    try:
+        yield log
+    finally:
+        log.close()
 
 
 def readable_policy(ws: Workspace) -> Policy | None:

@@ -206,6 +206,17 @@ class Screen:
             return None
         return answer.strip()
 
+    def secret(self, question: str) -> str | None:
+        """What a person types without it being shown, None where they give up. Never call it unless `person`."""
+        from getpass import getpass
+
+        assert self.person
+        self._out.flush()
+        try:
+            return getpass(safe(question), self._err)
+        except EOFError:
+            return None
+
     @contextmanager
     def working(self, what: str) -> Iterator[None]:
         """Says on a terminal, after a moment, that `what` is going on and for how long."""

@@ -83,10 +83,8 @@ def judge(asked: Request, folder: str, environ: Mapping[str, str]) -> Judged:
     return Judged(asked, folder, assessor.assess(asked.text), assessor.policy)
 
 
-def refuse_force(judged: Judged, environ: Mapping[str, str], *, agent: str | None) -> None:
-    """Raises Denied where the scanner may not be overruled: by an agent never, else by who has `run.force`."""
-    if agent is not None:
-        raise Denied(f"--force is for people; {agent} is set, so an agent runs this", "let the person run it")
+def refuse_force(judged: Judged, environ: Mapping[str, str]) -> None:
+    """Raises Denied where the policy does not let this person overrule the scanner (an agent never gets here)."""
     person = account(os.getuid() if hasattr(os, "getuid") else None, environ)
     if not may(judged.policy, person, "run.force"):
         raise Denied(f"the policy does not give {person} the permission run.force", "look at it: chrono policy")

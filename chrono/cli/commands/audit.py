@@ -16,7 +16,7 @@ from chrono.cli.options import Json, screen_of
 from chrono.cli.place import workspace, write_out
 from chrono.cli.render import Screen
 from chrono.cli.text import Styled, count
-from chrono.errors import ChronoError, Denied, UsageError
+from chrono.errors import ChronoError, UsageError
 
 if TYPE_CHECKING:
     from chrono.audit.query import Query
@@ -232,8 +232,6 @@ def _elsewhere(
     auth = screen.environ.get("CHRONO_AUDIT_PUSH_AUTH") or None
     pushed: dict[str, shapes.Json] | None = None
     if url is not None:
-        if screen.agent:
-            raise Denied(f"an agent cannot send the log elsewhere ({screen.agent} is set)", "a person runs this")
         ws.require_own()
         with screen.working("sending"):
             kept, sent = push_log(ws, url, auth)
@@ -536,7 +534,7 @@ def run_reveal(
     from chrono.workspace.actors import actor
 
     screen = screen_of(ctx)
-    ws, committed = _committed(screen, number, "see what was taken out of a command")
+    ws, committed = _committed(screen, number)
     kept = find(ws.home, committed, now_ns=ws.clock.now_ns())
     if kept is None:
         raise ChronoError(
@@ -562,7 +560,7 @@ def run_erase(
     from chrono.audit.reveal import erase
 
     screen = screen_of(ctx)
-    ws, committed = _committed(screen, number, "erase what was kept of a command")
+    ws, committed = _committed(screen, number)
     gone = erase(ws.home, committed)
     if json:
         screen.value({"n": number, "erased": gone})
@@ -570,14 +568,12 @@ def run_erase(
         screen.line(f"what was kept of record {number} is erased" if gone else "nothing was kept")
 
 
-def _committed(screen: Screen, number: int, what: str) -> tuple[Workspace, str]:
+def _committed(screen: Screen, number: int) -> tuple[Workspace, str]:
     from itertools import islice
 
     from chrono.audit.place import project_place
     from chrono.audit.verify import read_records
 
-    if screen.agent:
-        raise Denied(f"an agent cannot {what} ({screen.agent} is set)", "a person runs this in a terminal of their own")
     ws = workspace(screen)
     ws.require_own()
     if number < 0:

@@ -14,7 +14,7 @@ from chrono.cli.options import Json, screen_of
 from chrono.cli.place import workspace
 from chrono.cli.render import Screen
 from chrono.cli.text import Styled, age, count, size
-from chrono.errors import Denied, UsageError
+from chrono.errors import UsageError
 
 if TYPE_CHECKING:
     from chrono.workspace.prune import Pruned, PrunePlan
@@ -47,11 +47,6 @@ def run(
     from chrono.workspace.retention import Rules
 
     screen = screen_of(ctx)
-    if screen.agent and not dry_run:
-        raise Denied(
-            f"an agent cannot remove savepoints ({screen.agent} is set)",
-            "a person runs this in a terminal of their own",
-        )
     for name, value in (("--keep-auto", keep_auto), ("--older-than", older_than)):
         if value is not None and not 0 <= value <= MOST:
             raise UsageError(f"{name} {value} is not a number from 0 to {MOST:,}")

@@ -15,7 +15,6 @@ from chrono.cli.options import Json, screen_of
 from chrono.cli.place import readable_policy, savepoints_and_paths, workspace
 from chrono.cli.render import Screen
 from chrono.cli.text import Styled, count
-from chrono.errors import Denied
 
 if TYPE_CHECKING:
     from chrono.policy.model import Policy
@@ -46,8 +45,6 @@ def run(
     ws = workspace(screen)
     targets, paths = savepoints_and_paths(ws, words or [], most=1)
     target = targets[0] if targets else None
-    if not dry_run:
-        _pass_gate(screen, ws)
     with screen.working("comparing"):
         plan = rollback.plan(ws, target, paths)
     if not json:
@@ -68,17 +65,6 @@ def run(
     else:
         _tell(screen, done)
     return 0
-
-
-def _pass_gate(screen: Screen, ws: Workspace) -> None:
-    """Raises Denied where the policy leaves rollbacks to people and an agent types this one."""
-    from chrono.policy.roles import gate
-
-    policy = readable_policy(ws)
-    if screen.agent is not None and policy is not None:
-        for action in ("rollback", "mcp.rollback"):
-            if gate(policy, action) != "allow":
-                raise Denied(f"the policy's gate {action} leaves this to people", "let the person run it")
 
 
 def _show(screen: Screen, ws: Workspace, plan: RollbackPlan) -> None:

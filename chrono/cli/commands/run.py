@@ -58,7 +58,7 @@ def run(
         judged = supervisor.judge(asked, here(), screen.environ)
     forced = force and judged.decision != "allow"
     if forced:
-        supervisor.refuse_force(judged, screen.environ, agent=screen.agent)
+        supervisor.refuse_force(judged, screen.environ)
     elif judged.decision == "ask":
         _ask(screen, ws, judged, by)
     return _rounds(screen, ws, judged, by, forced=forced, timeout_s=timeout, json=json)

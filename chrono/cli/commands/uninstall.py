@@ -39,8 +39,6 @@ def run(
     from chrono.workspace.remotes import forget_all
 
     screen = screen_of(ctx)
-    if screen.agent:
-        raise Denied(f"an agent cannot uninstall chrono ({screen.agent} is set)", "a person runs this")
     layout = find_project(os.path.realpath(here())) if purge else None
     if layout is not None and not yes:
         if not screen.person:

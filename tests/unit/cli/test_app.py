@@ -49,7 +49,7 @@ def test_every_command_explains_itself_in_80_columns(
     assert text.startswith("Usage: chrono " + " ".join(words))
     assert max(map(len, text.splitlines())) <= 80
     if not VERBS[words[0]].subs or len(words) == 2:
-        assert "--json" in text or words in (("guard", "hook"), ("mcp",)), "protocols of others"
+        assert "--json" in text or words in (("guard", "hook"), ("git", "hook"), ("mcp",)), "protocols of others"
 
 
 @pytest.mark.parametrize("verb", list(VERBS.values()), ids=lambda verb: verb.name)

@@ -168,6 +168,6 @@ def test_a_gate_leaves_rollbacks_to_people(project: Path, chrono: Any) -> None:
     (project / "chrono-policy.yaml").write_text("gates:\n  mcp.rollback: approve\n")
     (project / "made").write_text("x")
     ran = chrono("rollback", CLAUDECODE="1")
-    assert ran.code == 4 and "people" in ran.err and (project / "made").exists()
+    assert ran.code == 4 and "chrono approvals approve" in ran.err and (project / "made").exists()
     assert chrono("rollback", "--dry-run", CLAUDECODE="1").code == 0
     assert chrono("rollback").code == 0 and not (project / "made").exists()

@@ -1,0 +1,109 @@
+"""Owns which commands an agent may not give, and which only pass a gate of the policy: one table for all verbs.
+
+That an agent is there is told by its environment (`cli.render`); the scanner's rules say the same of command lines
+that never reach this process. What a gate means is left to `workspace.gates`.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from chrono.cli.options import screen_of
+from chrono.cli.render import Screen
+from chrono.errors import Denied
+
+
+class PeopleOnly(NamedTuple):
+    """A command that only people give: `what` it does, for the refusal. With `flags`: only where one of these is given;
+    `unless`: not where one of these is."""
+
+    what: str
+    flags: tuple[str, ...] = ()
+    unless: tuple[str, ...] = ()
+
+
+PEOPLE_ONLY: Mapping[str, tuple[PeopleOnly, ...]] = {
+    "approvals approve": (PeopleOnly("approve what agents ask for"),),
+    "approvals deny": (PeopleOnly("answer what agents ask for"),),
+    "approvals enroll": (PeopleOnly("enrol an approver's key"),),
+    "approvals watch": (PeopleOnly("answer what agents ask for"),),
+    "audit erase": (PeopleOnly("erase what was kept of a command"),),
+    "audit reveal": (PeopleOnly("see what was taken out of a command"),),
+    "audit show": (
+        PeopleOnly("reset the witness", ("reset_witness",)),
+        PeopleOnly("rotate the signing key", ("rotate_key",)),
+        PeopleOnly("revoke a key", ("revoke_key",)),
+        PeopleOnly("send the log elsewhere", ("push",)),
+    ),
+    "git uninstall": (PeopleOnly("take out the hooks of git"),),
+    "guard install": (PeopleOnly("change the hooks that guard it"),),
+    "guard uninstall": (PeopleOnly("take out the hooks that guard it"),),
+    "init": (PeopleOnly("adopt a strange project", ("adopt",)),),
+    "policy pin": (PeopleOnly("pin a policy"),),
+    "policy trust": (PeopleOnly("trust a policy"),),
+    "prune": (PeopleOnly("remove savepoints", unless=("dry_run",)),),
+    "run": (PeopleOnly("overrule the scanner with --force", ("force",)),),
+    "service stop": (PeopleOnly("stop the service"),),
+    "team add": (PeopleOnly("change the team"),),
+    "team remove": (PeopleOnly("change the team"),),
+    "uninstall": (PeopleOnly("uninstall chrono"),),
+}
+"""By "verb" or "verb sub" (product.md, "Scan and policy")."""
+
+BRINGS_FILES_BACK = ("checkout", "merge", "redo", "rollback", "undo")
+"""Commands behind the policy's gates `rollback` and `mcp.rollback`, where an agent gives them."""
+
+_NO_PART = ("ctx", "json", "yes")
+
+
+def gated(path: str, run: Callable[..., int | None]) -> Callable[..., int | None]:
+    """`run`, the function of the command `path`, behind the table; unchanged where nothing is said of it."""
+    rules = PEOPLE_ONLY.get(path, ())
+    if not rules and path not in BRINGS_FILES_BACK:
+        return run
+
+    @functools.wraps(run)
+    def checked(**given: Any) -> int | None:
+        screen = screen_of(given["ctx"])
+        if screen.agent is not None:
+            for rule in rules:
+                refuse_agent(screen, rule, given)
+            if path in BRINGS_FILES_BACK and not given.get("dry_run"):
+                _pass(screen, path, given)
+        return run(**given)
+
+    return checked
+
+
+def refuse_agent(screen: Screen, rule: PeopleOnly, given: Mapping[str, Any]) -> None:
+    """Raises Denied where `rule` holds for what was given."""
+    if rule.flags and not any(given.get(flag) for flag in rule.flags):
+        return
+    if any(given.get(flag) for flag in rule.unless):
+        return
+    raise Denied(
+        f"an agent cannot {rule.what} ({screen.agent} is set)", "a person runs this in a terminal of their own"
+    )
+
+
+def _pass(screen: Screen, path: str, given: Mapping[str, Any]) -> None:
+    from chrono.cli.place import readable_policy, workspace
+    from chrono.workspace.actors import actor
+    from chrono.workspace.gates import FILES, pass_gate
+
+    ws = workspace(screen)
+    policy = readable_policy(ws)
+    if policy is not None:
+        words = (path, *(word for name in sorted(given) if name not in _NO_PART for word in _words(name, given[name])))
+        pass_gate(ws, policy, FILES, words, actor(screen.environ))
+
+
+def _words(name: str, value: Any) -> list[str]:
+    """One parameter as on a command line, so that equal commands are equal words."""
+    if value is None or value is False or value == [] or value == ():
+        return []
+    if value is True:
+        return [f"--{name.replace('_', '-')}"]
+    return [str(one) for one in value] if isinstance(value, list | tuple) else [str(value)]
