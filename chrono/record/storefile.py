@@ -22,7 +22,7 @@ except ImportError:  # Windows: no writer is taken for alive
     fcntl = None  # type: ignore[assignment]
 
 CHUNK_BYTES = 1 << 20
-KEPT_PIECES_BYTES = 8 << 20
+KEPT_PIECES_BYTES = 4 << 20
 
 
 class Header(NamedTuple):

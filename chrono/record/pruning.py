@@ -1,0 +1,96 @@
+"""Owns removing old files of the local store, so that it stays within its bounds.
+
+A file stands by itself (its pieces are in it), so the unit is the file. One that is being written is never removed.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import NamedTuple
+
+from chrono.record.cursor import delivered_to
+from chrono.record.frames import DamagedStore
+from chrono.record.storefile import StoreFile, file_names, writer_lives
+
+SYNC_FOLDER = "sync"
+
+
+class Bounds(NamedTuple):
+    """The most that a store keeps: bytes of its files, and how many of them."""
+
+    max_bytes: int = 2 << 30
+    max_files: int = 5_000
+
+
+class Pruned(NamedTuple):
+    """Files removed, and bytes of those among them that a control plane should still have had."""
+
+    names: tuple[str, ...]
+    undelivered_bytes: int
+
+
+def sync_folder(folder: str, plane: str) -> str:
+    """Where the cursors of one plane are."""
+    return os.path.join(folder, SYNC_FOLDER, plane)
+
+
+def prune(folder: str, bounds: Bounds) -> Pruned:
+    """Removes the oldest files beyond `bounds`: first those that wait for no plane, then the others. Raises OSError."""
+    sizes = {name: size for name in file_names(folder) if (size := _size(os.path.join(folder, name))) is not None}
+    total, count = sum(sizes.values()), len(sizes)
+    removed: list[str] = []
+    undelivered_bytes = 0
+    if total > bounds.max_bytes or count > bounds.max_files:
+        ended = [name for name in sizes if not _lives(os.path.join(folder, name))]
+        due = {name: _undelivered(folder, name, sizes[name]) for name in ended}
+        for name in sorted(ended, key=lambda name: (due[name] > 0, name)):
+            if total <= bounds.max_bytes and count <= bounds.max_files:
+                break
+            try:
+                os.unlink(os.path.join(folder, name))
+            except FileNotFoundError:
+                continue  # another process prunes, too
+            removed.append(name)
+            total -= sizes[name]
+            count -= 1
+            undelivered_bytes += due[name]
+    _forget_cursors(folder)
+    return Pruned(tuple(removed), undelivered_bytes)
+
+
+def _undelivered(folder: str, name: str, size: int) -> int:
+    """Bytes that the plane the file was written for does not have; 0 where it was written for none."""
+    try:
+        with StoreFile(os.path.join(folder, name)) as file:
+            header = file.header()
+    except (FileNotFoundError, DamagedStore):
+        return 0
+    if header is None or header.plane is None:
+        return 0
+    return max(0, size - delivered_to(sync_folder(folder, header.plane), name))
+
+
+def _forget_cursors(folder: str) -> None:
+    """Removes cursors of files that are no more."""
+    kept = set(file_names(folder))
+    for place, _, names in os.walk(os.path.join(folder, SYNC_FOLDER)):
+        for name in names:
+            if name.endswith(".cursor") and name.removesuffix(".cursor") not in kept:
+                try:
+                    os.unlink(os.path.join(place, name))
+                except FileNotFoundError:
+                    pass
+
+
+def _lives(path: str) -> bool:
+    try:
+        return writer_lives(path)
+    except FileNotFoundError:
+        return False
+
+
+def _size(path: str) -> int | None:
+    try:
+        return os.stat(path).st_size
+    except FileNotFoundError:
+        return None

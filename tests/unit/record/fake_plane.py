@@ -1,0 +1,121 @@
+"""Owns a control plane on loopback that takes, refuses, fails, drags or hangs as a test tells it."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections import Counter
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+
+class FakePlane:
+    """Keeps what it took. `answers` says what to do with a request: a function of method, path and body that answers
+    None (take it), a status, or a status with headers; it may sleep. Closed envelopes are deduplicated, as a real one
+    does, and `times` counts how often each was sent and taken."""
+
+    def __init__(self, max_batch: int = 100, max_body_bytes: int = 4 << 20) -> None:
+        self.max_batch, self.max_body_bytes = max_batch, max_body_bytes
+        self.answers: Any = lambda method, path, body: None
+        self.traces: dict[str, Any] = {}
+        self.spans: dict[tuple[str, str], Any] = {}
+        self.envelopes: dict[tuple[str, str], Any] = {}
+        self.times: Counter[str] = Counter()
+        self.requests: list[tuple[str, str]] = []
+        self._lock = threading.Lock()
+        plane = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+            def handle(self) -> None:
+                try:
+                    super().handle()
+                except OSError:
+                    pass  # the client has gone
+
+            def _serve(self) -> None:
+                body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                status, answer, headers = plane._handle(self.command, self.path, body)
+                data = json.dumps(answer).encode()
+                self.send_response(status)
+                for name, value in {"Content-Length": str(len(data)), **headers}.items():
+                    self.send_header(name, value)
+                self.end_headers()
+                self.wfile.write(data)
+
+            do_GET = do_POST = do_PUT = _serve
+
+        class Server(ThreadingHTTPServer):
+            daemon_threads = True
+            request_queue_size = 64
+
+        self._server = Server(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+        self._thread.start()
+
+    def __enter__(self) -> FakePlane:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    def sent(self, method: str) -> list[str]:
+        """Paths that were asked for with `method`."""
+        return [path for one, path in self.requests if one == method]
+
+    def _handle(self, method: str, path: str, body: bytes) -> tuple[int, Any, dict[str, str]]:
+        self.requests.append((method, path))
+        said = self.answers(method, path, body)
+        if said is not None:
+            status, headers = said if isinstance(said, tuple) else (said, {})
+            return status, {"detail": f"told to say {status}"}, headers
+        if path == "/health":
+            return 200, {"status": "ok", "max_batch": self.max_batch, "max_body_bytes": self.max_body_bytes}, {}
+        if len(body) > self.max_body_bytes and path.endswith(":batch"):
+            return 413, {"detail": "payload too large"}, {}
+        value = json.loads(body)
+        with self._lock:
+            if path.endswith("/envelopes:batch"):
+                return self._take_envelopes(value["envelopes"])
+            if path == "/v1/traces":
+                self.traces.setdefault(value["trace_id"], value)
+                return 201, {}, {}
+            known = self.spans.get((value["trace_id"], value["span_id"]))
+            if known is not None and known["state"] == "closed":
+                return 200, {"status": "deduped"}, {}
+            self.spans[value["trace_id"], value["span_id"]] = value
+            return 200, {"status": "stored"}, {}
+
+    def _take_envelopes(self, envelopes: list[Any]) -> tuple[int, Any, dict[str, str]]:
+        if len(envelopes) > self.max_batch:
+            return 400, {"detail": f"batch max {self.max_batch}"}, {}
+        if any(one.get("kind") not in ("tool", "llm") for one in envelopes):
+            return 400, {"detail": "invalid envelope"}, {}
+        deduped = 0
+        for one in envelopes:
+            key = (one["trace_id"], one["envelope_id"])
+            known = self.envelopes.get(key)
+            self.times[one["envelope_id"]] += 1
+            if known is not None and known["envelope_status"]["state"] == "closed":
+                deduped += 1
+            else:
+                self.envelopes[key] = one
+        return 201, {"accepted": len(envelopes) - deduped, "deduped": deduped}, {}
+
+
+def slow(seconds: float) -> Any:
+    """Takes everything, each after so long."""
+
+    def wait(method: str, path: str, body: bytes) -> None:
+        time.sleep(seconds)
+
+    return wait
