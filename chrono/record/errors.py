@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from chrono.errors import ChronoError
 
-class ControlPlaneError(Exception):
+
+class ControlPlaneError(ChronoError):
     """The control plane refused or could not be reached; `status_code` where it answered."""
 
-    def __init__(self, message: str, *, status_code: int | None = None) -> None:
-        super().__init__(message)
+    def __init__(self, message: str, hint: str | None = None, *, status_code: int | None = None) -> None:
+        super().__init__(message, hint)
         self.status_code = status_code
 
 

@@ -5,11 +5,17 @@ How one provider's JSON becomes canonical is left to its plugin (entry-point gro
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, Final, NamedTuple, Protocol, runtime_checkable
 
 from chrono.plugins import PluginGroup
 from chrono.record.entry import Json, JsonObject
+
+log = logging.getLogger("chrono.record")
+
+UNKNOWN: Final = "unknown"
+_ROLES: Final = frozenset({"system", "user", "assistant", "tool"})
 
 PROVIDERS = PluginGroup("chrono.providers", api_version=1)
 
@@ -55,6 +61,8 @@ class Provider(Protocol):
 
     api_version: int
     name: str
+    adapter: LlmAdapter
+    """Of boundaries that name this provider and are no method of its client (`wrap_llm(…, provider=…)`)."""
 
     def matches(self, client: object) -> bool:
         """Whether `client` is one of this provider's. Looks at the class only; imports no SDK."""
@@ -72,9 +80,83 @@ class Provider(Protocol):
 
 
 _adapters: dict[str, LlmAdapter] = {}
+_missing: set[str] = set()  # providers that were looked for and are not installed
 
 
 def register_adapter(adapter: LlmAdapter) -> LlmAdapter:
     """Take `adapter` for boundaries of its provider, before any plugin's."""
     _adapters[adapter.provider] = adapter
+    return adapter
+
+
+def adapter_of(provider: str | None, adapter: LlmAdapter | None = None) -> LlmAdapter | None:
+    """The adapter of a boundary: its own, else the registered one of its provider, else the plugin's. None: generic."""
+    if adapter is not None or provider is None:
+        return adapter
+    found = _adapters.get(provider)
+    if found is None and provider not in _missing:
+        found = _of_plugin(provider)
+        if found is None:
+            _missing.add(provider)
+        else:
+            _adapters[provider] = found
+    return found
+
+
+def canonical_input(provider: str | None, adapter: LlmAdapter | None, raw: JsonObject) -> JsonObject:
+    """The wire object of a model's input, "raw" with it. What an adapter cannot read is recorded as raw alone."""
+    found = adapter_of(provider, adapter)
+    canonical: JsonObject = {}
+    try:
+        canonical = _object(found.to_canonical_input(raw)) if found is not None else _plain_input(raw)
+    except Exception:
+        log.warning("the adapter of %s cannot read an input", provider, exc_info=True)
+    return {"model": UNKNOWN, "messages": [], **canonical, "raw": raw}
+
+
+def canonical_output(
+    provider: str | None, adapter: LlmAdapter | None, raw: Json, requested_model: str | None
+) -> JsonObject:
+    """The wire object of a model's output, as `canonical_input`."""
+    found = adapter_of(provider, adapter)
+    name = provider or (found.provider if found is not None else UNKNOWN)
+    canonical: JsonObject = {}
+    requested = requested_model if requested_model != UNKNOWN else None
+    try:
+        if found is not None:
+            canonical = _object(found.to_canonical_output(raw, requested))
+        elif isinstance(raw, str):
+            canonical = {"content": [{"type": "text", "text": raw}]}
+    except Exception:
+        log.warning("the adapter of %s cannot read an output", provider, exc_info=True)
+    if requested is not None and "model" not in canonical:
+        canonical = {**canonical, "model": requested, "model_source": "requested"}
+    return {"content": [], "provider": name, **canonical, "raw": raw}
+
+
+def _plain_input(raw: JsonObject) -> JsonObject:
+    """Model and messages of an unknown provider, where they stand in the shape that most have."""
+    canonical: JsonObject = {}
+    if isinstance(raw.get("model"), str) and raw["model"]:
+        canonical["model"] = raw["model"]
+    messages = raw.get("messages")
+    if isinstance(messages, list) and all(
+        isinstance(one, dict) and one.get("role") in _ROLES and isinstance(one.get("content"), str) for one in messages
+    ):
+        canonical["messages"] = [{"role": one["role"], "content": one["content"]} for one in messages]
+    return canonical
+
+
+def _object(canonical: Any) -> JsonObject:
+    """What an adapter answered, as a wire object of its own."""
+    if hasattr(canonical, "model_dump"):
+        canonical = canonical.model_dump(mode="json", exclude_none=True)
+    return {key: value for key, value in canonical.items() if value is not None and key != "raw"}
+
+
+def _of_plugin(provider: str) -> LlmAdapter | None:
+    if all(entry.name != provider for entry in PROVIDERS.found()):
+        return None
+    plugin: Any = PROVIDERS.load(provider)
+    adapter: LlmAdapter = plugin.adapter
     return adapter

@@ -48,6 +48,8 @@ _ASSIGNED = (
     + r"(?P<secret>\"(?:[^\"\\]|\\.){3,}\"|'(?:[^'\\]|\\.){3,}'|[^\s,;&\"'(){}\[\]]{4,})"
 )
 
+_BASIC = r"\bbasic[ \t]+(?P<secret>(?=[A-Za-z+/]*[0-9=])[A-Za-z0-9+/]{8,}={0,2})(?![A-Za-z0-9+/])"
+
 SHAPES: Final = (
     _shape("private key", "-", "-----BEGIN", f"-----BEGIN {_PEM}.*?(?:-----END {_PEM}|\\Z)", re.S),
     _shape("openai, anthropic and alike", "-", "sk-", _WORD + r"sk-[A-Za-z0-9_-]{16,}"),
@@ -81,7 +83,7 @@ SHAPES: Final = (
     _shape("telegram bot token", ":", ":AA", r"(?<!\d)\d{8,10}:AA[A-Za-z0-9_-]{33}"),
     _shape("jwt", ".", "eyJ", _WORD + r"eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*"),
     _shape("bearer", " ", "bearer", r"\bbearer[ \t]+(?P<secret>(?=[^\s]*\d|\S{24})[A-Za-z0-9._~+/=-]{8,})", re.I),
-    _shape("basic", " ", "basic", r"\bbasic[ \t]+(?P<secret>(?=[A-Za-z+/]*[0-9=])[A-Za-z0-9+/]{8,}={0,2})(?![A-Za-z0-9+/])", re.I),
+    _shape("basic", " ", "basic", _BASIC, re.I),
     _shape("password in a url", ":", "://", r"://[^\s/:@?#]*:(?P<secret>[^\s/@]+)@"),
     _shape("secret in a query", "=", "?|&|;", _IN_QUERY, re.I),
     _shape("named secret", "=:", "pass|pwd|secret|token|key", _ASSIGNED, re.I),

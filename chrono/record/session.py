@@ -59,6 +59,7 @@ class RecordingSession:
         "_invocations",
         "_lock",
         "_sequence",
+        "ambient",
         "closed",
         "hooks",
         "metadata",
@@ -105,6 +106,7 @@ class RecordingSession:
         self.metadata: JsonObject = dict(metadata or {})
         self.recording = self.settings.enabled and sink is not None and self.mode == SessionMode.RECORD
         self.rules = rules_of(self.settings)
+        self.ambient = False
         self.closed = False
         self._lock = threading.Lock()
         self._sequence = count(1)
@@ -145,7 +147,8 @@ HERE: ContextVar[Here] = ContextVar("chrono.record.here", default=NOWHERE)
 
 def current_session() -> RecordingSession | None:
     """The session of the span around this code, or None; never the ambient one."""
-    return HERE.get().session
+    session = HERE.get().session
+    return None if session is None or session.ambient else session
 
 
 def rules_of(settings: Settings) -> Rules:

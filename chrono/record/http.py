@@ -1,0 +1,206 @@
+"""Owns the httpx boundary: calls to the hosts of `inject_hosts` are recorded and carry the trace header (specs: A12).
+
+Which hosts those are is `record.propagation`.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Mapping
+from typing import Any, Final
+
+from chrono.record.arguments import Unknown
+from chrono.record.crossing import BoundarySpec, Crossing, ainvoke, invoke
+from chrono.record.entry import Json, JsonObject
+from chrono.record.propagation import inject, url_allowed
+from chrono.record.session import HERE
+from chrono.trace.traceparent import HEADER
+
+INTERNAL: Final = "chronicle.internal"
+"""A request with this extension is the recorder's own and is never recorded."""
+
+MASK: Final = "[REDACTED]"
+SECRET_HEADERS: Final = frozenset(
+    {"authorization", "proxy-authorization", "cookie", "set-cookie", "x-api-key", "api-key", "x-auth-token",
+     "x-goog-api-key", "x-amz-security-token", "x-csrf-token"}
+)  # fmt: skip
+_MODULES: Final = ("httpx", "httpx2")
+_originals: dict[type, Any] = {}
+
+
+def instrument_httpx() -> None:
+    """Record through every client of httpx and httpx2, once. What is not installed is left out."""
+    for name in _MODULES:
+        try:
+            module: Any = sys.modules.get(name) or __import__(name)
+        except ImportError:
+            continue
+        for client, wrapped in ((module.Client, _sending), (module.AsyncClient, _async_sending)):
+            if client not in _originals:
+                _originals[client] = client.send
+                client.send = wrapped(client.send)
+
+
+def uninstrument_httpx() -> None:
+    """Take `instrument_httpx` back."""
+    for client, original in list(_originals.items()):
+        client.send = original  # type: ignore[attr-defined]
+        del _originals[client]
+
+
+def _sending(original: Any) -> Any:
+    @functools.wraps(original)
+    def send(self: Any, request: Any, **options: Any) -> Any:
+        if not _recorded(request):
+            return original(self, request, **options)
+
+        def call(request: Any, **options: Any) -> Any:
+            _announce(request)
+            return original(self, request, **options)
+
+        return invoke(_spec(request, options), call, (request,), options)
+
+    return send
+
+
+def _async_sending(original: Any) -> Any:
+    @functools.wraps(original)
+    async def send(self: Any, request: Any, **options: Any) -> Any:
+        if not _recorded(request):
+            return await original(self, request, **options)
+
+        async def call(request: Any, **options: Any) -> Any:
+            _announce(request)
+            return await original(self, request, **options)
+
+        return await ainvoke(_spec(request, options), call, (request,), options)
+
+    return send
+
+
+def _recorded(request: Any) -> bool:
+    try:
+        return not request.extensions.get(INTERNAL) and url_allowed(str(request.url))
+    except Exception:
+        return False
+
+
+def _announce(request: Any) -> None:
+    """Called inside the crossing, so that the other service's span hangs on this very envelope."""
+    if HERE.get().envelope_id is not None:
+        header = inject().get(HEADER)
+        if header is not None:
+            request.headers[HEADER] = header
+
+
+def _spec(request: Any, options: Mapping[str, Any]) -> BoundarySpec:
+    url = request.url
+    port = f":{url.port}" if url.port is not None else ""
+    return BoundarySpec(
+        f"http {request.method} {url.host}{port}{url.path}",
+        "tool",
+        Unknown(),
+        extract_input=_request,
+        observe=_observe_stream if options.get("stream") else _observe,
+    )
+
+
+def _request(request: Any, **_options: Any) -> JsonObject:
+    try:
+        content = request.content
+    except Exception:  # the body of a streamed request is not there before it is sent
+        content = None
+    return {
+        "method": request.method,
+        "url": str(request.url),
+        "headers": _headers(request.headers),
+        "body": _body(content, request.headers.get("content-type")),
+    }
+
+
+def _response(response: Any, content: bytes | None) -> JsonObject:
+    return {
+        "status_code": response.status_code,
+        "headers": _headers(response.headers),
+        "body": _body(content, response.headers.get("content-type")),
+    }
+
+
+def _observe(response: Any, crossing: Crossing) -> Any:
+    crossing.finish(_response(response, response.content), live=response)
+    return response
+
+
+def _observe_stream(response: Any, crossing: Crossing) -> Any:
+    """A streamed answer is the caller's to read. What it has read when it closes the response is recorded."""
+    if response.is_closed:
+        return _observe(response, crossing)
+    taken: list[bytes] = []
+    original = response.stream
+
+    class Watched(type(original)):  # type: ignore[misc]
+        def __init__(self) -> None:
+            pass
+
+        def __iter__(self) -> Any:
+            for chunk in original:
+                crossing.first_chunk()
+                taken.append(chunk)
+                yield chunk
+
+        async def __aiter__(self) -> Any:
+            async for chunk in original:
+                crossing.first_chunk()
+                taken.append(chunk)
+                yield chunk
+
+        def close(self) -> None:
+            try:
+                original.close()
+            finally:
+                self.end()
+
+        async def aclose(self) -> None:
+            try:
+                await original.aclose()
+            finally:
+                self.end()
+
+        def end(self) -> None:
+            content = b"".join(taken)
+            encoded = response.headers.get("content-encoding")
+            read = getattr(response, "_content", None) if encoded else content
+            crossing.finish(_response(response, read), live=response, partial=not response.is_stream_consumed)
+
+    response.stream = Watched()
+    return response
+
+
+def _headers(headers: Any) -> JsonObject:
+    """Names in lower case; the trace header left out; values that are secrets by their name masked."""
+    found: JsonObject = {}
+    for name, value in headers.multi_items():
+        key = name.lower()
+        if key == HEADER:
+            continue
+        shown = MASK if key in SECRET_HEADERS else value
+        found[key] = f"{found[key]}, {shown}" if key in found and shown != MASK else shown
+    return found
+
+
+def _body(content: bytes | None, content_type: str | None) -> Json:
+    """JSON, text, a word on bytes, or None where there is nothing (or nothing to be read without changing it)."""
+    if not content:
+        return None
+    if "json" in (content_type or ""):
+        import json
+
+        try:
+            return json.loads(content)
+        except ValueError:
+            pass
+    try:
+        return content.decode()
+    except UnicodeDecodeError:
+        return f"<binary {len(content)} bytes>"
