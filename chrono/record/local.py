@@ -106,7 +106,8 @@ class StoreWriter:
             return Written(self._path, self._size)
 
     def sync(self) -> None:
-        """Makes what was appended before this call survive a loss of power, too. Raises OSError."""
+        """Makes what was appended before this call survive a loss of power, too, and notices that the file was deleted.
+        Raises OSError."""
         with self._lock:
             paths, self._unsynced = self._unsynced, set()
         for path in sorted(paths):
@@ -114,23 +115,33 @@ class StoreWriter:
                 # A descriptor of its own: the other one may be closed, or inherited by a child, at any time.
                 fd = os.open(path, os.O_RDWR | getattr(os, "O_CLOEXEC", 0))
             except FileNotFoundError:
+                self._deleted(path)
                 continue
             try:
                 getattr(os, "fdatasync", os.fsync)(fd)
             finally:
                 os.close(fd)
-        if paths:
-            fsync_dir(self.folder)
+        try:
+            if paths:
+                fsync_dir(self.folder)
+        except FileNotFoundError:
+            pass  # said above
 
     def close(self) -> None:
         """Lets go of the file; a later append begins another."""
         with self._lock:
             self._let_go()
 
+    def _deleted(self, path: str) -> None:
+        """Somebody removed the file: what is written from now on must not go where nobody can read it."""
+        with self._lock:
+            if path == self._path:
+                self._let_go()
+
     # --- below: called with the lock held
 
     def _ready(self, coming_bytes: int) -> None:
-        if self._fd >= 0 and (self._size + coming_bytes > self._roll_bytes > 0 or os.fstat(self._fd).st_nlink == 0):
+        if self._fd >= 0 and self._size + coming_bytes > self._roll_bytes:
             self._let_go()
         if self._fd < 0:
             self._begin()

@@ -205,6 +205,7 @@ def test_a_folder_that_is_deleted_is_made_again(tmp_path: Path) -> None:
     writer = StoreWriter(str(folder))
     writer.append(ENVELOPE, TRACE, {"n": 0})
     shutil.rmtree(folder)
+    writer.sync()  # as the background does each second
     writer.append(ENVELOPE, TRACE, {"n": 1})
     assert [one["n"] for one in stored(folder)] == [1]
 

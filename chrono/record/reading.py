@@ -1,0 +1,214 @@
+"""Owns the traces of a store: which there are, and everything of one. Readers need no lock and disturb no writer.
+
+One file's records are left to `record.storefile`, files of traces to `record.exchange`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from chrono.errors import ChronoError
+from chrono.record import frames
+from chrono.record.frames import Damage, DamagedStore, Frame
+from chrono.record.storefile import StoreFile, file_names
+
+Json = Any
+"""A JSON value; of a record as it was written, unknown members too."""
+
+
+class NoSuchTrace(ChronoError):
+    """A trace id, or its beginning, that names none or several."""
+
+
+class Wanted(NamedTuple):
+    """Which traces are asked for; None asks nothing. `name` is part of the trace's name or id, any case; `status` is
+    open, success or failure; `service` is one of its spans'; times are RFC 3339 texts, `since` included, `before` not.
+    """
+
+    name: str | None = None
+    status: str | None = None
+    service: str | None = None
+    since: str | None = None
+    before: str | None = None
+    label: tuple[str, str] | None = None
+
+
+class Summary(NamedTuple):
+    """A trace in a list. `status`: failure where a span failed, open where one is, else success. Times are the
+    recorded texts, None where nothing is known; `size_bytes` is what its own records take."""
+
+    trace_id: str
+    name: str | None
+    labels: dict[str, str]
+    status: str
+    services: tuple[str, ...]
+    started_at: str | None
+    ended_at: str | None
+    span_count: int
+    envelope_count: int
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTrace:
+    """All that the store has of one trace: `trace` (None where it was never announced), spans and envelopes in the
+    order of their start, each in its newest state; `damaged` records that could not be read."""
+
+    trace_id: str
+    trace: Json | None
+    spans: tuple[Json, ...]
+    envelopes: tuple[Json, ...]
+    damaged: int = 0
+
+
+@dataclass(slots=True)
+class _Found:
+    trace: Json | None = None
+    spans: dict[str, Json] = field(default_factory=dict)
+    closed: int = 0
+    opened: set[str] = field(default_factory=set)
+    size_bytes: int = 0
+
+
+def summaries(folder: str) -> list[Summary]:
+    """All traces of the store in `folder`, newest start first. O(bytes of the store), without reading the bodies of
+    envelopes. Raises OSError."""
+    found: dict[bytes, _Found] = {}
+    for file, record in _records(folder):
+        if isinstance(record, Damage) or record.trace_id == frames.NO_TRACE:
+            continue
+        one = found.setdefault(record.trace_id, _Found())
+        one.size_bytes += record.end - record.start
+        if record.kind == frames.ENVELOPE:
+            one.closed += 1
+        else:
+            value = _value(file, record)
+            if value is None:
+                continue
+            if record.kind == frames.TRACE:
+                one.trace = one.trace or value
+            elif record.kind == frames.OPEN_ENVELOPE:
+                one.opened.add(value["envelope_id"])
+            elif record.kind == frames.SPAN or value["span_id"] not in one.spans:
+                one.spans[value["span_id"]] = value
+    listed = [_summary(trace_id.decode(), one) for trace_id, one in found.items()]
+    return sorted(listed, key=lambda one: (one.started_at or "", one.trace_id), reverse=True)
+
+
+def chosen(listed: Iterable[Summary], wanted: Wanted) -> list[Summary]:
+    """Those of `listed` that are `wanted`."""
+    return [one for one in listed if _fits(one, wanted)]
+
+
+def trace_id_of(folder: str, beginning: str) -> str:
+    """The whole id of the one trace whose id begins so. Raises NoSuchTrace, OSError."""
+    wanted = beginning.lower().encode()
+    ids = {
+        record.trace_id
+        for _, record in _records(folder)
+        if isinstance(record, Frame) and record.trace_id != frames.NO_TRACE and record.trace_id.startswith(wanted)
+    }
+    if len(ids) == 1:
+        return ids.pop().decode()
+    if not ids:
+        raise NoSuchTrace(f"no trace {beginning} in {folder}", "list them: chrono trace list")
+    raise NoSuchTrace(f"{len(ids)} traces begin with {beginning}", "give more of the id")
+
+
+def read_trace(folder: str, trace_id: str) -> StoredTrace:
+    """Everything of one trace. Raises NoSuchTrace, OSError."""
+    wanted = trace_id.encode()
+    trace: Json | None = None
+    spans: dict[str, Json] = {}
+    envelopes: dict[str, Json] = {}
+    damaged, seen = 0, False
+    for file, record in _records(folder):
+        if isinstance(record, Damage) or record.trace_id != wanted:
+            continue
+        seen = True
+        value = _value(file, record)
+        if value is None:
+            damaged += 1
+        elif record.kind == frames.TRACE:
+            trace = trace or value
+        elif record.kind in (frames.SPAN, frames.OPEN_SPAN):
+            if record.kind == frames.SPAN or value["span_id"] not in spans:
+                spans[value["span_id"]] = value
+        elif record.kind == frames.ENVELOPE or value["envelope_id"] not in envelopes:
+            envelopes[value["envelope_id"]] = value
+    if not seen:
+        raise NoSuchTrace(f"no trace {trace_id} in {folder}", "list them: chrono trace list")
+    return StoredTrace(
+        trace_id,
+        trace,
+        tuple(sorted(spans.values(), key=lambda one: str(one.get("started_at", "")))),
+        tuple(sorted(envelopes.values(), key=in_order)),
+        damaged,
+    )
+
+
+def in_order(envelope: Json) -> tuple[str, int]:
+    """The sort key of envelopes: start, then the order in which the span began them."""
+    sequence = envelope.get("metadata", {}).get("chronicle.sequence")
+    return str(envelope["envelope_status"].get("started_at", "")), sequence if isinstance(sequence, int) else 1 << 60
+
+
+def _records(folder: str) -> Iterator[tuple[StoreFile, Frame | Damage]]:
+    for name in file_names(folder):
+        try:
+            with StoreFile(os.path.join(folder, name)) as file:
+                file.header()
+                for record in file.records(0):
+                    yield file, record
+        except FileNotFoundError:
+            continue  # pruned meanwhile
+
+
+def _value(file: StoreFile, record: Frame) -> Json | None:
+    try:
+        return file.value(record)
+    except DamagedStore:
+        return None
+    except json.JSONDecodeError:
+        return None
+
+
+def _summary(trace_id: str, found: _Found) -> Summary:
+    spans = list(found.spans.values())
+    states = {str(span.get("status") or "open") for span in spans}
+    starts = [span["started_at"] for span in spans if span.get("started_at")]
+    ends = [span["ended_at"] for span in spans if span.get("ended_at")]
+    trace = found.trace or {}
+    return Summary(
+        trace_id,
+        trace.get("name"),
+        dict(trace.get("metadata") or {}),
+        "failure" if "failure" in states else "open" if "open" in states or not states else "success",
+        tuple(sorted({str(span["service"]) for span in spans})),
+        min(starts, default=trace.get("started_at")),
+        max(ends, default=None),
+        len(spans),
+        max(found.closed, len(found.opened)),
+        found.size_bytes,
+    )
+
+
+def _fits(one: Summary, wanted: Wanted) -> bool:
+    if wanted.name is not None:
+        text = wanted.name.lower()
+        if text not in (one.name or "").lower() and not one.trace_id.startswith(text):
+            return False
+    if wanted.status is not None and one.status != wanted.status:
+        return False
+    if wanted.service is not None and wanted.service not in one.services:
+        return False
+    if wanted.label is not None and one.labels.get(wanted.label[0]) != wanted.label[1]:
+        return False
+    start = one.started_at or ""
+    return not (wanted.since is not None and start < wanted.since) and not (
+        wanted.before is not None and start >= wanted.before
+    )
