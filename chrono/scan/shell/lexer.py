@@ -125,6 +125,8 @@ class Reader:
 
 def skip_blanks(r: Reader) -> None:
     """Blanks, continued lines and a comment."""
+    if r.pos >= r.end or r.text[r.pos] not in " \t\\#":
+        return
     match = _BLANK.match(r.text, r.pos, r.end)
     assert match is not None
     r.pos = match.end()

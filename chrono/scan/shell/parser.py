@@ -52,6 +52,8 @@ from chrono.scan.shell.words import (
 
 _EDGE = r"(?=[ \t\n;&|()<>]|\\\n|\Z)"
 _CLOSER = re.compile(rf"(?:then|else|elif|fi|do|done|esac|\}}){_EDGE}")
+_KEYWORD_STARTS = frozenset("iwufcst![{")
+_CLOSER_STARTS = frozenset("tefd}")
 _KEYWORD = re.compile(rf"(?:if|while|until|for|case|select|function|coproc|time|!|\[\[|\{{){_EDGE}")
 _REDIRECT = re.compile(r"([0-9]+|\{[A-Za-z_][A-Za-z0-9_]*\})?(<<<|<<-|<<|<>|<&|<(?!\()|>>|>\||>&|>(?!\()|&>>|&>)")
 _DASH_REDIRECT = re.compile(r"([0-9]+)?(<<-|<<|<>|<&|<|>>|>\||>&|>)")
@@ -60,7 +62,9 @@ _IN = re.compile(rf"in{_EDGE}")
 _ESAC = re.compile(rf"esac{_EDGE}")
 _DO_WORD = re.compile(rf"do{_EDGE}")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_QUICK_WORD = re.compile(r"[ \t]*([^ \t\n|&;()<>\"'`$\\\0*?\[{~#][^ \t\n|&;()<>\"'`$\\\0*?\[{~]*)(?=[ \t\n|&;)]|\Z)")
+_PLAIN = r"[^ \t\n|&;()<>\"'`$\\\0*?\[{~#][^ \t\n|&;()<>\"'`$\\\0*?\[{~]*"
+_PLAIN_WORDS = re.compile(rf"[ \t]*({_PLAIN}(?:[ \t]+{_PLAIN})*)(?=[ \t\n|&;)]|\Z)")
+_BLANKS = re.compile(r"[ \t]+")
 _TIME_OPTION = re.compile(rf"(?:-p|--){_EDGE}")
 _DECLARES = frozenset(("declare", "typeset", "local", "export", "readonly"))
 _PREFIXES = frozenset(("builtin", "command"))
@@ -121,12 +125,10 @@ def _at_closer(r: Reader, closers: frozenset[str]) -> bool:
         raise r.unparsed("a ) stands alone")
     if char == ";":
         return ";;" in closers and r.text[r.pos : r.pos + 2] in _CASE_ENDS
-    match = _CLOSER.match(r.text, r.pos, r.end)
-    if match is None:
-        return False
-    if match.group() in closers:
-        return True
-    raise r.unparsed(f"{match.group()} stands where no such block is open")
+    closer = _closer(r)
+    if not closer or closer in closers:
+        return bool(closer)
+    raise r.unparsed(f"{closer} stands where no such block is open")
 
 
 def _item(r: Reader) -> Item:
@@ -138,10 +140,10 @@ def _item(r: Reader) -> Item:
         return Item(node, True)
     if char == ";" and r.text[r.pos : r.pos + 2] not in _CASE_ENDS:
         r.pos += 1
-        if r.dialect == "zsh" and r.peek() in "&|":
+        if r.dialect == "zsh" and r.peek() in ("&", "|"):
             r.pos += 1
     elif char and char not in ("\n);}" if r.dialect == "zsh" else "\n);"):
-        if _CLOSER.match(r.text, r.pos, r.end):
+        if _closer(r):
             # `if (a) then`: behind a compound command no separator is needed.
             return Item(node, False)
         raise r.unparsed(f"unexpected {char}")
@@ -172,11 +174,26 @@ def _and_or(r: Reader) -> Node:
     return AndOr((("", first), *items)) if items else first
 
 
+def _keyword(r: Reader) -> str:
+    """The word that begins a compound command or goes before one, where one stands here."""
+    if r.peek() not in _KEYWORD_STARTS:
+        return ""
+    match = _KEYWORD.match(r.text, r.pos, r.end)
+    return match.group() if match else ""
+
+
+def _closer(r: Reader) -> str:
+    """The word that ends a compound command, where one stands here."""
+    if r.peek() not in _CLOSER_STARTS:
+        return ""
+    match = _CLOSER.match(r.text, r.pos, r.end)
+    return match.group() if match else ""
+
+
 def _pipeline(r: Reader) -> Node:
     negated = timed = bare = False
     while True:
-        match = _KEYWORD.match(r.text, r.pos, r.end)
-        word = match.group() if match else ""
+        word = _keyword(r)
         if word == "!":
             negated = not negated
             bare = True
@@ -203,8 +220,7 @@ def _pipeline(r: Reader) -> Node:
         if r.ahead("&"):
             r.pos += 1
         skip_newlines(r)
-        negated_inside = _KEYWORD.match(r.text, r.pos, r.end)
-        if negated_inside is not None and negated_inside.group() == "!":
+        if _keyword(r) == "!":
             # zsh takes `a | ! b`; the status is all that changes.
             r.pos += 1
             skip_blanks(r)
@@ -220,14 +236,13 @@ def _command(r: Reader) -> Node:
     char = r.peek()
     if char == "(":
         return _with_redirects(r, _parenthesis(r), start)
-    match = _KEYWORD.match(r.text, r.pos, r.end)
-    keyword = match.group() if match else ""
+    keyword = _keyword(r)
     reader = _COMPOUND.get(keyword)
-    if reader is None or match is None or (r.dialect == "dash" and keyword in _NOT_DASH):
-        if _CLOSER.match(r.text, r.pos, r.end):
+    if reader is None or (r.dialect == "dash" and keyword in _NOT_DASH):
+        if _closer(r):
             raise r.unparsed("a command is missing here")
         return _simple(r)
-    r.pos = match.end()
+    r.pos += len(keyword)
     r.budget.enter()
     node = reader(r)
     r.budget.leave()
@@ -472,11 +487,11 @@ def _coproc(r: Reader) -> Node:
     skip_blanks(r)
     name = "COPROC"
     match = _NAME.match(r.text, r.pos, r.end)
-    if match is not None and not _KEYWORD.match(r.text, r.pos, r.end):
+    if match is not None and not _keyword(r):
         start = r.pos
         r.pos = match.end()
         skip_blanks(r)
-        if r.peek() == "(" or _KEYWORD.match(r.text, r.pos, r.end):
+        if r.peek() == "(" or _keyword(r):
             name = match.group()
         else:
             r.pos = start
@@ -512,19 +527,29 @@ class _Parts:
         self.last = start
 
     def add_word(self, r: Reader, word: Word) -> None:
+        self._note(word)
+        self.last = r.pos
+        _add(r, self.words, word)
+
+    def add_plain(self, word: Word, end: int) -> None:
+        """Takes a word that has nothing to expand."""
+        if self.declares or not self.words:
+            self._note(word)
+        self.last = end
+        self.words.append(word)
+
+    def _note(self, word: Word) -> None:
         words = self.words
         if not words:
             self.declares = word.plain in _DECLARES or word.plain in _PREFIXES
         elif self.declares and len(words) == 1 and words[0].plain in _PREFIXES:
             self.declares = word.plain in _DECLARES
-        self.last = r.pos
-        _add(r, words, word)
 
 
 def _simple(r: Reader) -> Node:
     start = r.pos
     parts = _Parts(start)
-    while _quick_word(r, parts) or _part(r, parts):
+    while _plain_words(r, parts) or _part(r, parts):
         pass
     words = parts.words
     if r.peek() == "(":
@@ -536,20 +561,22 @@ def _simple(r: Reader) -> Node:
     return Simple(tuple(parts.assigns), tuple(words), tuple(parts.redirs), *(r.fixed or (start, parts.last)))
 
 
-def _quick_word(r: Reader, parts: _Parts) -> bool:
-    """Takes a word without anything special in it, which most are."""
-    match = _QUICK_WORD.match(r.text, r.pos, r.end)
+def _plain_words(r: Reader, parts: _Parts) -> bool:
+    """Takes words without anything special in them, which most are; an assignment ends them."""
+    match = _PLAIN_WORDS.match(r.text, r.pos, r.end)
     if match is None:
         return False
-    text = match.group(1)
-    if "=" in text and (not parts.words or parts.declares):
-        return False
-    if text == "}" and r.dialect == "zsh":
-        return False
-    r.budget.work += 1
-    r.pos = match.end()
-    parts.add_word(r, Word((Text(text, False),), *(r.fixed or match.span(1)), text))
-    return True
+    words, fixed = parts.words, r.fixed
+    end = match.start(1)
+    for text in _BLANKS.split(match.group(1)):  # not str.split: other spaces are letters here
+        if ("=" in text and (not words or parts.declares)) or (text == "}" and r.dialect == "zsh"):
+            break
+        start = r.text.find(text, end)
+        end = start + len(text)
+        r.budget.work += 1
+        r.pos = end
+        parts.add_plain(Word((Text(text, False),), *(fixed or (start, end)), text), end)
+    return end > match.start(1)
 
 
 def _part(r: Reader, parts: _Parts) -> bool:
