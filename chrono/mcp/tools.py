@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from chrono.clock import Clock
 from chrono.errors import ChronoError, Denied, UsageError
 from chrono.mcp import shapes
+from chrono.policy.decide import stronger
 from chrono.policy.roles import gate
 from chrono.run import supervisor
 from chrono.run.process import execute_aside
@@ -21,6 +22,7 @@ from chrono.workspace import rollback
 from chrono.workspace.actors import actor
 from chrono.workspace.assess import Assessor
 from chrono.workspace.config import effective_policy
+from chrono.workspace.gates import FILES, pass_gate
 from chrono.workspace.history import branch_name, newest
 from chrono.workspace.project import Workspace
 from chrono.workspace.savepoints import CLI_WAIT_S, save
@@ -37,7 +39,6 @@ OUTPUT_BYTES = 64 * 1024
 
 MAX_CHANGES = 200
 DEFAULT_RUN_S = 600.0
-APPROVE = "a person must do this: chrono rollback on their terminal"
 
 
 class Tools:
@@ -66,10 +67,15 @@ class Tools:
         asked = supervisor.request((), shell=command)
         judged = supervisor.judge(asked, self._ws.root, self._environ)
         by = self._by()
-        closed = gate(judged.policy, "mcp.run") != "allow"
-        if closed or judged.decision != "allow":
+        closed = stronger(gate(judged.policy, "mcp.run"), judged.decision)
+        if closed == "block":
             supervisor.refuse(self._ws, judged, by)
-            return self._refused(judged, closed=closed)
+            return self._refused(judged, "")
+        if closed == "ask":
+            try:
+                supervisor.approved(self._ws, judged, by)
+            except Denied as refused:
+                return self._refused(judged, refused.hint or refused.message)
         with self._one_at_a_time, tempfile.TemporaryFile() as output:
             begun = supervisor.begin(self._ws, judged, by)
             run_id = f"{begun.before.commit[:16]}-mcp-{os.urandom(4).hex()}"
@@ -105,8 +111,7 @@ class Tools:
     def snapshot(self, message: str) -> shapes.SnapshotResult:
         """Takes a savepoint."""
         policy = self._policy()
-        if gate(policy, "mcp.snapshot") != "allow":
-            raise Denied("the policy's gate mcp.snapshot is closed", "a person can: chrono snapshot")
+        pass_gate(self._ws, policy, ("mcp.snapshot",), ("snapshot",), self._by())
         saved = save(self._ws, "manual", message or "snapshot", self._by(), timeout_s=CLI_WAIT_S)
         return {"id": saved.commit, "created": saved.created, "covers": shapes.covers(saved.skips, policy)}
 
@@ -138,8 +143,10 @@ class Tools:
         """Goes back; undone by the command it names. The policy's gate `mcp.rollback` may leave it to people."""
         policy = self._policy()
         told = shapes.covers((), policy)
-        if gate(policy, "mcp.rollback") != "allow":
-            return _not_applied(APPROVE, target, told)
+        try:
+            pass_gate(self._ws, policy, FILES, ("rollback", *((target,) if target else ())), self._by())
+        except Denied as refused:
+            return _not_applied(as_text(refused), target, told)
         plan = rollback.plan(self._ws, target)
         if not plan.changes:
             return _not_applied("the files are as in that savepoint", plan.target.id, told)
@@ -179,14 +186,15 @@ class Tools:
             return None, None
         return None, supervisor.go_back(self._ws, supervisor.way_back(self._ws, begun), by)
 
-    def _refused(self, judged: supervisor.Judged, *, closed: bool) -> shapes.RunResult:
+    def _refused(self, judged: supervisor.Judged, how: str) -> shapes.RunResult:
+        """`how`: how a person can allow it, "" where nobody can."""
         reasons = list(judged.assessed.verdict.reasons)
-        if closed:
+        if gate(judged.policy, "mcp.run") != "allow":
             reasons.append("the policy's gate mcp.run leaves this to people")
-        elif judged.decision == "ask":
-            reasons.append("this needs a person's word: let them run it with chrono run")
+        if how:
+            reasons.append(how)
         return {
-            "decision": "block" if closed else judged.decision,
+            "decision": "ask" if how else "block",
             "reasons": reasons,
             "exit_code": None,
             "how": "not run",

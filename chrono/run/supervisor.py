@@ -111,6 +111,23 @@ def begin(ws: Workspace, judged: Judged, by: Actor, *, forced: bool = False) -> 
     return Begun(judged, saved, forced)
 
 
+def approved(ws: Workspace, judged: Judged, by: Actor) -> None:
+    """Uses up a person's approval of this run, where there is one. Raises Denied where there is none: the refusal is
+    recorded and the request left then, and the hint says how a person answers it."""
+    from chrono.policy.approvals import Subject
+    from chrono.workspace.gates import spend_or_ask
+
+    asked = judged.request
+    folder = os.path.realpath(judged.folder)
+    files = judged.assessed.scan.followed
+    subject = Subject("run", "chrono run", "argv", asked.argv, folder, ws.log.log_id, files=files)
+    try:
+        spend_or_ask(ws, judged.policy, subject, asked.text, judged.assessed.verdict.reasons, by)
+    except Denied:
+        refuse(ws, judged, by)
+        raise
+
+
 def refuse(ws: Workspace, judged: Judged, by: Actor) -> None:
     """Records that a person said no, or that nobody was there to ask."""
     _record(ws, judged, by, "block", None)

@@ -106,6 +106,40 @@ def test_gates_leave_it_to_people(tools: Tools, project: Path) -> None:
         tools.snapshot("x")
 
 
+def approve(tools: Tools, environ: dict[str, str]) -> None:
+    """Answers the one request that waits."""
+    from chrono.policy.approvals import Member
+    from chrono.policy.model import DEFAULTS
+    from chrono.signing import generate
+    from chrono.workspace import approvals, team
+
+    ws, by, key = tools._ws, actor(environ), generate()
+    sara = Member("sara", "developer", key.public)
+    team.add(ws.home, ws.log, by, sara, replace=True)
+    (request,) = approvals.pending(ws.home, time.time_ns())
+    approvals.decide(ws.home, ws.log, by, request, sara, DEFAULTS, key, time.time_ns())
+
+
+def test_an_approved_run_runs_once(tools: Tools, project: Path, environ: dict[str, str]) -> None:
+    policy(tools, project, "gates:\n  mcp.run: approve\n")
+    done = run(tools, "touch m")
+    assert done["decision"] == "ask" and "chrono approvals approve" in done["reasons"][-1]
+    approve(tools, environ)
+    assert run(tools, "touch other")["decision"] == "ask"
+    assert run(tools, "touch m")["exit_code"] == 0 and (project / "m").exists()
+    assert run(tools, "touch m")["decision"] == "ask"
+
+
+def test_an_approved_rollback_is_applied_once(tools: Tools, project: Path, environ: dict[str, str]) -> None:
+    policy(tools, project, "gates:\n  mcp.rollback: approve\n")
+    (project / "a.txt").write_text("two\n")
+    assert "chrono approvals approve" in tools.rollback(None)["reason"]
+    approve(tools, environ)
+    assert tools.rollback(None)["applied"] and (project / "a.txt").read_text() == "one\n"
+    (project / "a.txt").write_text("three\n")
+    assert not tools.rollback(None)["applied"]
+
+
 def test_the_looking_tools_agree_with_the_files(tools: Tools, project: Path) -> None:
     assert tools.scan("rm -rf ~")["decision"] == "block"
     assert tools.scan("git status")["read_only"]
