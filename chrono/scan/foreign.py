@@ -55,9 +55,12 @@ _ENVIRONMENT = re.compile(
     r"|(?:data|json|params|body)\s*[=:]\s*(?:dict\s*\()?(?:os\.environ|process\.env)(?![.\[\w]))"
 )
 _SDK_DELETES = re.compile(
-    r"\.(delete_(?:bucket|objects?|table|db_instance|db_cluster|stack|user|function|cluster|topics?|queue|volume|snapshot"
+    r"\.(delete_(?:bucket|objects?|table|db_\w+|stack|user|function|cluster|topics?|queue|volume|snapshot|secret|role"
+    r"|file_system|log_group|hosted_zone|security_group|vpc|subnet|repository|image|instances?|blobs?|container"
     r"|namespace|namespaced_\w+|collection_\w+|database|project|repo)|terminate_instances|drop_database|purge_queue"
-    r"|schedule_key_deletion|deleteBucket|deleteObjects|terminateInstances|deleteTable|dropDatabase|deleteTopics)\s*\("
+    r"|schedule_key_deletion|deleteBucket|deleteObjects|terminateInstances|deleteTable|dropDatabase|deleteTopics"
+    r"|(?<=containers\.)prune|(?<=volumes\.)prune|(?<=images\.)prune|remove(?=\(force=True)"
+    r"|(?:objects|object_versions)(?=(?:\.(?:all|filter)\([^()]{0,80}\))?\.delete\())[.(\s]"
 )
 
 

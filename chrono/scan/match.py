@@ -148,6 +148,10 @@ def _finding(rule: Rule, case: Case) -> Finding:
 # --- order
 
 
+_WATCHED = ("startup", "control", "dotfile", "system")
+"""Places where a new file matters, whoever made its folder."""
+
+
 def _in_order(touches: tuple[Touch, ...], command: Command, history: History, ground: Ground) -> tuple[Touch, ...]:
     """Touches without what the same text made itself, and with what deleting a moved thing takes along."""
     if not history.made and not history.moved and not any(t.how in ("delete-tree", "move") for t in touches):
@@ -164,7 +168,8 @@ def _in_order(touches: tuple[Touch, ...], command: Command, history: History, gr
             kept.extend(Touch("delete-moved", moved.source) for moved in taken)
             if command.after == "success" and any(m.source.target.path == path for m in history.moved):
                 continue
-        if spot.exists is False and any(is_within(path, made) for made in history.made):
+        own = spot.exists is False and any(is_within(path, made) for made in history.made)
+        if own and (how in _DELETES or spot.target.place not in _WATCHED):
             continue
         if spot.target.place in ("worktree", "untracked") and any(is_within(path, made) for made in history.made):
             continue

@@ -218,6 +218,7 @@ def _evaluate_started(answer: Started, world: World, command: Command) -> Evalua
             cwd=answer.cwd,
             via=answer.via[:-1],
             span=command.span,
+            stdin=command.stdin,
         )
     return Evaluation(())
 

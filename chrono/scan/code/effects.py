@@ -49,6 +49,7 @@ class Effects:
         self.span = span
         self.line = 0
         self.label = ""
+        self.stdin: Word | None = None
         self.peer: tuple[Word, Word] | None = None
         self.refusals: list[Refusal] = []
         self.files: dict[str, str] = {}
@@ -165,10 +166,15 @@ class Effects:
         path = self.absolute(word_of(target))
         if path is None:
             return ANY
+        if path in ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"):
+            return self.standard_input()
         if path in self.files:
             return self.files[path]
         answer = self.world.read(path, MAX_READ_BYTES)
         return answer.data.decode("utf-8", "surrogateescape") if isinstance(answer, Read) else ANY
+
+    def standard_input(self) -> object:
+        return self.stdin if isinstance(self.stdin, str) else ANY
 
     def absolute(self, word: Word) -> str | None:
         if not isinstance(word, str) or not word or "\0" in word:

@@ -379,7 +379,7 @@ def _exit(run: Machine, args: Arguments) -> Value:
     return NEVER
 
 
-# --- apps and modules --------------------------------------------------------------------------------------------------
+# --- apps and modules -----------------------------------------------------------------------------------------------
 
 
 def _call_command(run: Machine, args: Arguments) -> Value:
@@ -413,6 +413,10 @@ def _fire(run: Machine, args: Arguments) -> Value:
         return run.apply(args.values[0], Arguments(run.args[1:], {}, True))
     run.call_back(args)
     return ANY
+
+
+def _read_input(run: Machine, args: Arguments) -> Value:
+    return run.effects.standard_input()
 
 
 CALLS: dict[str, Handler] = {
@@ -464,6 +468,9 @@ CALLS: dict[str, Handler] = {
     "locals": _module_table,
     "vars": _module_table,
     "open": open_file,
+    "input": _read_input,
+    "sys.stdin.read": _read_input,
+    "sys.stdin.readline": _read_input,
     **SERVICES,
     "django.core.management.call_command": _call_command,
     "typer.Typer": _app,

@@ -45,9 +45,11 @@ def run_source(
     cwd: Word | None,
     via: tuple[str, ...],
     span: tuple[int, int],
+    stdin: Word | None = None,
 ) -> Evaluation:
     """Reads and runs a source, as `languages.commands_of`; a limit becomes a Refusal. Never raises."""
     effects = Effects(world, name=name, cwd=world.cwd if cwd is None else cwd, via=via, span=span)
+    effects.stdin = stdin
     tells = any(word in source for word in language.telling)
     if len(source) > _SMALL and not tells:
         return effects.evaluation()
