@@ -1,6 +1,6 @@
 """Owns one crossing of a boundary, from the enter hooks to the envelope in the sink (specs: record A8).
 
-What a boundary is declared as is `record.boundary`; streams and generators that stay open are `record.generators` and
+What a boundary is declared as is `record.boundaries`; streams and generators that stay open are `record.generators` and
 `record.streams`. The caller always has the real result or the real exception: an error of recording is logged only.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -172,10 +172,16 @@ class Crossing:
         return result
 
     def finish(
-        self, result: Any, *, live: Any = None, partial: bool = False, metadata: Mapping[str, Any] | None = None
+        self,
+        result: Any,
+        *,
+        live: Any = None,
+        partial: bool = False,
+        metadata: Mapping[str, Any] | None = None,
+        chunks: Sequence[Any] | None = None,
     ) -> None:
         """Close as a success with `result` as the output. `live`: what hooks see, where that is something else;
-        `partial`: the caller did not take all of it."""
+        `partial`: the caller did not take all of it; `chunks`: what `result` came in, one by one."""
         if not self._open:
             return
         self._open = False
@@ -183,7 +189,7 @@ class Crossing:
         entry = None
         if self.session.recording:
             try:
-                entry = self._succeeded(result, ended_ns, partial, metadata)
+                entry = self._succeeded(result, ended_ns, partial, metadata, chunks)
             except Exception:
                 log.exception("the result of %s could not be recorded", self.spec.name)
         entered = self._entered
@@ -194,9 +200,16 @@ class Crossing:
             finally:
                 entered.leave()
 
-    def fail(self, error: BaseException, *, result: Any = None, metadata: Mapping[str, Any] | None = None) -> None:
-        """Close as a failure. `result`: what had come before the error, where something had. Never raises for the
-        sake of recording; hooks that were entered get their leave."""
+    def fail(
+        self,
+        error: BaseException,
+        *,
+        result: Any = None,
+        metadata: Mapping[str, Any] | None = None,
+        chunks: Sequence[Any] | None = None,
+    ) -> None:
+        """Close as a failure. `result` and `chunks`: what had come before the error, where something had. Never raises
+        for the sake of recording; hooks that were entered get their leave."""
         if not self._open:
             return
         self._open = False
@@ -204,7 +217,7 @@ class Crossing:
         entry = None
         if self.session.recording:
             try:
-                entry = self._failed(error, result, ended_ns, metadata)
+                entry = self._failed(error, result, ended_ns, metadata, chunks)
             except Exception:
                 log.exception("the failure of %s could not be recorded", self.spec.name)
         entered = self._entered
@@ -215,7 +228,12 @@ class Crossing:
                 entered.leave()
 
     def _succeeded(
-        self, result: Any, ended_ns: int, partial: bool, metadata: Mapping[str, Any] | None
+        self,
+        result: Any,
+        ended_ns: int,
+        partial: bool,
+        metadata: Mapping[str, Any] | None,
+        chunks: Sequence[Any] | None,
     ) -> EnvelopeEntry:
         spec, session = self.spec, self.session
         extracted = result
@@ -228,13 +246,19 @@ class Crossing:
         if session.settings.capture_output:
             raw = self._written("output", extracted)
         output = self._output(raw)
+        self._keep_chunks(output, chunks)
         if partial:
             self._metadata["chrono.partial"] = True
         self._describe(result, metadata)
         return self._put(ended_ns, "success", output)
 
     def _failed(
-        self, error: BaseException, result: Any, ended_ns: int, metadata: Mapping[str, Any] | None
+        self,
+        error: BaseException,
+        result: Any,
+        ended_ns: int,
+        metadata: Mapping[str, Any] | None,
+        chunks: Sequence[Any] | None,
     ) -> EnvelopeEntry:
         rules = self.session.rules
         message = write(_message(error), rules).json
@@ -243,10 +267,20 @@ class Crossing:
         if result is not None and self.session.settings.capture_output:
             raw = self._written("output", result)
             output = self._output(raw) | output
+            self._keep_chunks(output, chunks)
             self._metadata["chrono.partial"] = True
         self._metadata["chrono.error"] = _error_facts(error, rules)
         self._describe(None, metadata)
         return self._put(ended_ns, "failure", output)
+
+    def _keep_chunks(self, output: JsonObject, chunks: Sequence[Any] | None) -> None:
+        """The chunks beside what they make up. Not where that holds a secret: cut in pieces, nobody would see one."""
+        if chunks is None:
+            return
+        self._metadata["chrono.chunks"] = len(chunks)
+        if not self.session.settings.capture_output or "redacted" in self._notes.get("output", {}).values():
+            return
+        output["chunks"] = self._written("chunks", list(chunks))
 
     def _output(self, raw: Json) -> JsonObject:
         if self.spec.kind != "llm":

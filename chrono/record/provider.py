@@ -6,7 +6,6 @@ How one provider's JSON becomes canonical is left to its plugin (entry-point gro
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple, Protocol, runtime_checkable
 
 from chrono.plugins import PluginGroup
@@ -36,12 +35,13 @@ class LlmAdapter(Protocol):
 
 class Method(NamedTuple):
     """One method of a client that is a boundary: `path` from the client ("chat.completions.create"); `name` of its
-    boundary ("openai.chat"); `stream` says of the arguments and the live result whether the result is a stream."""
+    boundary ("openai.chat"). A stream among its results is known by what it can do; `part` is the member of a mapping
+    result that holds it."""
 
     path: str
     name: str
-    adapter: LlmAdapter
-    stream: Callable[[Mapping[str, Any], Any], bool]
+    adapter: LlmAdapter | None
+    part: str | None = None
 
 
 class Assembler(Protocol):

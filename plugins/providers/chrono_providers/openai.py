@@ -1,0 +1,68 @@
+"""Owns OpenAI's and Azure's clients: which of their methods are boundaries, sync and async alike.
+
+The three APIs themselves are `openai_chat`, `openai_responses` and `openai_embeddings`. `chat.completions.stream` and
+`responses.stream` call `create` of the same object, and are recorded there.
+"""
+
+from __future__ import annotations
+
+from chrono.record.provider import Assembler, Method
+from chrono_providers.clients import JsonObject, class_names, comes_from, identity, present
+from chrono_providers.openai_chat import ChatAdapter, ChatAssembler
+from chrono_providers.openai_embeddings import EmbeddingsAdapter
+from chrono_providers.openai_responses import ResponsesAdapter, ResponsesAssembler
+
+
+class OpenAiProvider:
+    """A client of the `openai` package, or one of its resources (`client.chat.completions`, as LangChain holds it)."""
+
+    api_version = 1
+
+    def __init__(self, name: str, *, azure: bool) -> None:
+        self.name = name
+        self._azure = azure
+        self.adapter = chat = ChatAdapter(name)
+        responses, embeddings = ResponsesAdapter(name), EmbeddingsAdapter(name)
+        self._responses = responses
+        self._of_client = (
+            Method("chat.completions.create", f"{name}.chat", chat),
+            Method("chat.completions.parse", f"{name}.chat", chat),
+            Method("beta.chat.completions.create", f"{name}.chat", chat),
+            Method("beta.chat.completions.parse", f"{name}.chat", chat),
+            Method("responses.create", f"{name}.responses", responses),
+            Method("responses.parse", f"{name}.responses", responses),
+            Method("embeddings.create", f"{name}.embeddings", embeddings),
+        )
+        self._of_resource = {
+            "chat": self._below("chat.completions."),
+            "responses": self._below("responses."),
+            "embeddings": self._below("embeddings."),
+        }
+
+    def _below(self, path: str) -> tuple[Method, ...]:
+        return tuple(
+            one._replace(path=one.path.removeprefix(path)) for one in self._of_client if one.path.startswith(path)
+        )
+
+    def matches(self, client: object) -> bool:
+        if not comes_from(client, "openai"):
+            return False
+        owner = getattr(client, "_client", client)
+        return any("Azure" in name for name in class_names(owner)) == self._azure
+
+    def methods(self, client: object) -> tuple[Method, ...]:
+        resource = next((one.__module__ for one in type(client).__mro__ if ".resources." in one.__module__), None)
+        if resource is None:
+            return present(client, self._of_client)
+        kind = resource.split(".resources.", 1)[1].split(".")[0]
+        return present(client, self._of_resource.get(kind, ()))
+
+    def assembler(self, method: Method) -> Assembler:
+        return ResponsesAssembler() if method.adapter is self._responses else ChatAssembler()
+
+    def identity(self, client: object) -> JsonObject:
+        return identity(client, "openai", ("api.openai.com", "openai.azure.com"))
+
+
+OPENAI = OpenAiProvider("openai", azure=False)
+AZURE = OpenAiProvider("azure", azure=True)
