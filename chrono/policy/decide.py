@@ -16,8 +16,8 @@ from chrono.policy.model import (
     RuleDecision,
     Verdict,
 )
+from chrono.policy.protect import READ_ONLY, protected_findings
 from chrono.policy.protect import RULE as PROTECTED
-from chrono.policy.protect import protected_findings
 from chrono.scan.command import Refusal
 from chrono.scan.finding import Finding, Scan
 
@@ -44,6 +44,7 @@ def decide(scan: Scan, policy: Policy, *, project: str | None = None, writes: tu
     tool would change. A text needs a savepoint only where `if_covered` does not already block (design section 4).
     """
     findings = scan.findings + protected_findings(scan, policy.protected, project, writes)
+    findings += protected_findings(scan, policy.read_only, project, writes, rule_id=READ_ONLY)
     covered = tuple(_judge(finding, scan, policy, None) for finding in findings)
     bare = tuple(_judge(finding, scan, policy, "no savepoint covers it") for finding in findings)
     refusals = () if allowed_text(scan, policy.allow) and not _hard(scan.refusals) else scan.refusals
@@ -92,6 +93,11 @@ def _judge(finding: Finding, scan: Scan, policy: Policy, uncovered: str | None) 
     entry = allowing(finding, scan, policy.allow)
     if entry is not None:
         return Judged(finding, "allow", False, f"on the allow list of the {entry.layer} policy (line {entry.line})")
+    if finding.rule == READ_ONLY:
+        return Judged(finding, "ask", False, "the policy lets only a person's word change this path")
+    hosts = _listed_hosts(finding, scan, policy) if fixed is None and policy.network else ()
+    if hosts:
+        return Judged(finding, "allow", False, f"the policy's network list names {', '.join(dict.fromkeys(hosts))}")
     if fixed is not None and fixed.floor:
         judged = _judge_score(finding, policy, uncovered)
         if judged.decision == stronger(judged.decision, fixed.decision):
@@ -100,6 +106,12 @@ def _judge(finding: Finding, scan: Scan, policy: Policy, uncovered: str | None) 
         verb = {"ask": "asks for", "allow": "allows"}[fixed.decision]
         return Judged(finding, fixed.decision, False, f"the {fixed.layer} policy {verb} this rule (line {fixed.line})")
     return _judge_score(finding, policy, uncovered)
+
+
+def _listed_hosts(finding: Finding, scan: Scan, policy: Policy) -> tuple[str, ...]:
+    from chrono.policy.network import allowed_hosts
+
+    return allowed_hosts(finding, scan, policy.network)
 
 
 def _fixed_decision(rule: str, fixed: tuple[RuleDecision, ...]) -> RuleDecision | None:

@@ -47,6 +47,8 @@ def _apply(policy: Policy, file: PolicyFile) -> Policy:
         rules=policy.rules + ((file.rules,) if file.rules else ()),
         rule_decisions=policy.rule_decisions + file.rule_decisions,
         protected=policy.protected + file.protected,
+        read_only=policy.read_only + file.read_only,
+        network=policy.network + file.network,
         approvers=file.approvers or policy.approvers,
         roles=policy.roles + file.roles,
         gates=_gates_over(policy.gates, file.gates),
@@ -74,6 +76,7 @@ def loosenings(policy: Policy, file: PolicyFile) -> tuple[Ignored, ...]:
     if file.reversible and DECISIONS.index(file.reversible) < DECISIONS.index(policy.reversible):
         found.append(Ignored("reversible", file.reversible, line["reversible"]))
     found.extend(Ignored("allow", entry.text, entry.line) for entry in file.allow)
+    found.extend(Ignored("network.allow", entry.text, entry.line) for entry in file.network)
     found.extend(
         Ignored(f"rules.{entry.rule}", entry.decision, entry.line)
         for entry in file.rule_decisions
@@ -123,6 +126,7 @@ def _tighten(policy: Policy, file: PolicyFile) -> Policy:
         rule_decisions=policy.rule_decisions
         + tuple(entry._replace(floor=True) for entry in file.rule_decisions if entry.decision != "allow"),
         protected=policy.protected + file.protected,
+        read_only=policy.read_only + file.read_only,
         gates=_gates_over(policy.gates, raised),
         pins=policy.pins + file.pins,
         ignored=loosenings(policy, file),

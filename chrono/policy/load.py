@@ -29,8 +29,10 @@ KEYS = (
     "approvers",
     "databases",
     "gates",
+    "network",
     "pins",
     "protected",
+    "read_only",
     "retention",
     "reversible",
     "roles",
@@ -246,15 +248,35 @@ def _reversible(reader: _Reader, value: object, file: PolicyFile) -> PolicyFile:
 
 
 def _protected(reader: _Reader, value: object, file: PolicyFile) -> PolicyFile:
+    return file._replace(protected=_paths(reader, value, "protected"))
+
+
+def _read_only(reader: _Reader, value: object, file: PolicyFile) -> PolicyFile:
+    return file._replace(read_only=_paths(reader, value, "read_only"))
+
+
+def _paths(reader: _Reader, value: object, key: str) -> tuple[str, ...]:
     paths = []
-    for index, item in enumerate(reader.items(value, ("protected",))):
-        text = reader.text(item, ("protected", index))
+    for index, item in enumerate(reader.items(value, (key,))):
+        text = reader.text(item, (key, index))
         if ".." in text.split("/"):
-            reader.fail(
-                ("protected", index), f"{text!r} must not contain `..`", "write it from the project folder down"
-            )
+            reader.fail((key, index), f"{text!r} must not contain `..`", "write it from the project folder down")
         paths.append(text)
-    return file._replace(protected=tuple(paths))
+    return tuple(paths)
+
+
+def _network(reader: _Reader, value: object, file: PolicyFile) -> PolicyFile:
+    from chrono.policy.network import HOST
+
+    mapping = reader.mapping(value, ("network",), ("allow",))
+    entries = []
+    for index, item in enumerate(reader.items(mapping.get("allow", []), ("network", "allow"))):
+        path: Path = ("network", "allow", index)
+        host = reader.text(item, path).strip().lower().rstrip(".")
+        if not HOST.fullmatch(host) or host == "*":
+            reader.fail(path, f"{item!r} is no host", "for example: artifacts.example.com, or *.example.com")
+        entries.append(AllowEntry(host, reader.layer, reader.line(*path)))
+    return file._replace(network=tuple(entries))
 
 
 def _run(reader: _Reader, value: object, file: PolicyFile) -> PolicyFile:
@@ -281,8 +303,10 @@ _PARSERS = {
     "approvers": _approvers,
     "databases": _databases,
     "gates": _gates,
+    "network": _network,
     "pins": _pins,
     "protected": _protected,
+    "read_only": _read_only,
     "retention": _retention,
     "reversible": _reversible,
     "roles": _roles,

@@ -48,7 +48,7 @@ class CustomRules(NamedTuple):
 
 
 class AllowEntry(NamedTuple):
-    """One exact command of the allow list; a word `*` stands for exactly one argument."""
+    """One exact command of the allow list (a word `*` stands for exactly one argument), or one host of `network`."""
 
     text: str
     layer: str
@@ -121,6 +121,8 @@ class PolicyFile(NamedTuple):
     rules: CustomRules | None = None
     rule_decisions: tuple[RuleDecision, ...] = ()
     protected: tuple[str, ...] = ()
+    read_only: tuple[str, ...] = ()
+    network: tuple[AllowEntry, ...] = ()
     approvers: Approvers | None = None
     roles: tuple[Role, ...] = ()
     gates: tuple[Gate, ...] = ()
@@ -149,6 +151,8 @@ class Policy(NamedTuple):
     rules: tuple[CustomRules, ...] = ()
     rule_decisions: tuple[RuleDecision, ...] = ()
     protected: tuple[str, ...] = ()
+    read_only: tuple[str, ...] = ()
+    network: tuple[AllowEntry, ...] = ()
     approvers: Approvers = Approvers()
     roles: tuple[Role, ...] = ()
     gates: tuple[Gate, ...] = ()

@@ -1,6 +1,6 @@
-"""Owns `protected`: which commands of a scan would change a path that the policy protects. Pure.
+"""Owns `protected` and `read_only`: which commands of a scan would change a path that the policy keeps. Pure.
 
-The decision that follows (block, savepoint or not) is taken by `policy.decide`.
+The decision that follows (block, or a person is asked, savepoint or not) is taken by `policy.decide`.
 """
 
 from __future__ import annotations
@@ -9,10 +9,11 @@ import os
 from fnmatch import fnmatchcase
 
 from chrono.policy.cover import within
-from chrono.scan.command import Command
+from chrono.scan.command import Command, Word
 from chrono.scan.finding import Finding, Scan, Target
 
 RULE = "policy.protected"
+READ_ONLY = "policy.read-only"
 
 _READERS = frozenset(
     """
@@ -24,11 +25,17 @@ _GIT_READERS = frozenset(["blame", "diff", "grep", "log", "ls-files", "rev-parse
 
 
 def protected_findings(
-    scan: Scan, protected: tuple[str, ...], project: str | None, writes: tuple[str, ...] = ()
+    scan: Scan,
+    protected: tuple[str, ...],
+    project: str | None,
+    writes: tuple[str, ...] = (),
+    *,
+    rule_id: str = RULE,
 ) -> tuple[Finding, ...]:
     """One finding for each command that would change a protected path, and for each of `writes` that is one.
 
-    `protected` are paths or `*` patterns below the project (or absolute); a folder stands for all below it.
+    `protected` are paths or `*` patterns below the project (or absolute); a folder stands for all below it. `rule_id`:
+    RULE, or READ_ONLY for the paths that only a person's word opens.
     """
     if not protected or (scan.read_only and not writes):
         return ()
@@ -36,16 +43,16 @@ def protected_findings(
     found: dict[tuple[tuple[int, int], str], Finding] = {}
     for path in (os.path.normpath(os.path.join(project or "/", path)) for path in writes):
         if any(_matches(path, rule, whole=False) for rule in rules):
-            found.setdefault(((0, 0), path), _finding(path, (0, 0), (), ()))
+            found.setdefault(((0, 0), path), _finding(rule_id, path, (0, 0), (), ()))
     for command in scan.commands:
         for path in _changed(command, project):
             if any(_matches(path, rule, whole=False) for rule in rules):
-                found.setdefault((command.span, path), _finding(path, command.span, command.argv, command.via))
+                found.setdefault((command.span, path), _finding(rule_id, path, command.span, command.argv, command.via))
     for finding in scan.findings:
         for target in finding.targets:
             if target.path and any(_matches(target.path, rule, whole=target.whole) for rule in rules):
                 key = (finding.span, target.path)
-                found.setdefault(key, _finding(target.path, finding.span, finding.argv, finding.via))
+                found.setdefault(key, _finding(rule_id, target.path, finding.span, finding.argv, finding.via))
     return tuple(found.values())
 
 
@@ -89,15 +96,16 @@ def _changed(command: Command, project: str | None) -> tuple[str, ...]:
     return tuple(paths)
 
 
-def _finding(path: str, span: tuple[int, int], argv: tuple[object, ...], via: tuple[str, ...]) -> Finding:
+def _finding(rule_id: str, path: str, span: tuple[int, int], argv: tuple[Word, ...], via: tuple[str, ...]) -> Finding:
+    protects = rule_id == RULE
     return Finding(
-        rule=RULE,
-        title="changes a path that the policy protects",
-        score=100,
-        why="the policy lists this path under `protected`",
+        rule=rule_id,
+        title=f"changes a path that the policy {'protects' if protects else 'keeps read-only'}",
+        score=100 if protects else 50,
+        why=f"the policy lists this path under `{'protected' if protects else 'read_only'}`",
         safer="leave the file alone, or ask the person who owns the policy",
         span=span,
-        argv=argv,  # type: ignore[arg-type]
+        argv=argv,
         via=via,
         targets=(Target(path, path, "project"),),
         reversible="no",

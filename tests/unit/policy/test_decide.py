@@ -310,3 +310,27 @@ def test_the_strongest_reason_comes_first() -> None:
     reasons = verdict(scan_of(weak, strong)).reasons
     assert "[strong]" in reasons[0]
     assert "[weak]" in reasons[1]
+
+
+def test_a_read_only_path_needs_a_persons_word_and_an_exact_command_may_be_allowed() -> None:
+    command = Command(("rm", "-f", "/p/locked/a"), cwd="/p", span=(0, 18))
+    found = Scan("rm -f /p/locked/a", (command,), (), (), False)
+    policy = DEFAULTS._replace(read_only=("locked",))
+    verdict = decide(found, policy, project="/p").if_covered
+    assert verdict.decision == "ask" and verdict.findings[0].finding.rule == "policy.read-only"
+    allowed = policy._replace(allow=(AllowEntry("rm -f /p/locked/a", "user", 1),))
+    assert decide(found, allowed, project="/p").if_covered.decision == "allow"
+    both = policy._replace(protected=("locked",))
+    assert decide(found, both, project="/p").if_covered.decision == "block"
+
+
+def test_a_listed_host_takes_the_finding_away_unless_the_policy_decides_about_the_rule() -> None:
+    argv = ("curl", "-d", "@f", "https://ok.example")
+    sent = Finding("exfiltration.pipe", "sends", 75, "", "", (0, 5), argv, (), (), "no")
+    found = Scan("curl …", (Command(argv),), (sent,), (), False)
+    policy = DEFAULTS._replace(network=(AllowEntry("ok.example", "user", 3),))
+    assert decide(found, DEFAULTS).if_covered.decision == "block"
+    verdict = decide(found, policy).if_covered
+    assert verdict.decision == "allow" and "ok.example" in verdict.findings[0].because
+    fixed = policy._replace(rule_decisions=(RuleDecision("exfiltration.pipe", "block", "user", 1),))
+    assert decide(found, fixed).if_covered.decision == "block"

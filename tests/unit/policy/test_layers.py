@@ -22,6 +22,7 @@ retention: {keep_auto: 0}
 databases: {x: {url: "postgres://evil"}}
 run: {on_failure: keep}
 gates: {mcp.rollback: allow}
+network: {allow: [evil.example]}
 """
 
 
@@ -46,7 +47,17 @@ def test_an_untrusted_project_loosens_nothing_and_every_attempt_is_listed() -> N
     policy = effective(
         DEFAULTS, user("reversible: ask\ngates: {mcp.rollback: block}"), project(HOSTILE), project_trusted=False
     )
-    same = ("thresholds", "reversible", "allow", "rule_decisions", "approvers", "roles", "retention", "databases")
+    same = (
+        "thresholds",
+        "reversible",
+        "allow",
+        "rule_decisions",
+        "approvers",
+        "roles",
+        "retention",
+        "databases",
+        "network",
+    )
     for field in (*same, "run_on_failure", "gates"):
         assert getattr(policy, field) == getattr(base, field), field
     assert [(entry.key, entry.line) for entry in policy.ignored] == [
@@ -54,6 +65,7 @@ def test_an_untrusted_project_loosens_nothing_and_every_attempt_is_listed() -> N
         ("thresholds.approve", 1),
         ("reversible", 2),
         ("allow", 3),
+        ("network.allow", 13),
         ("rules.git.push-force", 6),
         ("approvers", 7),
         ("databases", 10),
@@ -80,6 +92,7 @@ rules:
   - id: git.stash-drop
     decision: ask
 protected: [migrations]
+read_only: [prices.json]
 gates: {rollback: ask}
 """
     policy = effective(DEFAULTS, None, project(text), project_trusted=False)
@@ -87,6 +100,7 @@ gates: {rollback: ask}
     assert policy.reversible == "block"
     assert policy.rule_decisions[0].floor
     assert policy.protected == ("migrations",)
+    assert policy.read_only == ("prices.json",)
     assert policy.gates[0].decision == "ask"
     assert policy.ignored == ()
 

@@ -26,6 +26,8 @@ rules:
     match:
       program: deployctl
 protected: [migrations, "*.pem"]
+read_only: [prices.json]
+network: {allow: [Ok.example., "*.ok.example"]}
 approvers: {names: [sara], proof: signed}
 roles:
   sara: release
@@ -50,6 +52,8 @@ def test_every_key_is_read() -> None:
     assert (file.block, file.ask, file.reversible) == (80, 30, "ask")
     assert [entry.text for entry in file.allow][2] == "del C:\\build\\out.txt"
     assert file.protected == ("migrations", "*.pem")
+    assert file.read_only == ("prices.json",)
+    assert [entry.text for entry in file.network] == ["ok.example", "*.ok.example"]
     assert file.approvers == Approvers("signed", ("sara",))
     assert file.roles == (Role("sara", ("release",)), Role("release", ("approve", "policy.pin")))
     assert file.gates == (Gate("mcp.rollback", "ask"),)
