@@ -123,6 +123,19 @@ SECTIONS: tuple[tuple[str, tuple[Verb, ...]], ...] = (
         "Find out",
         (
             Verb(
+                "trace",
+                "Look at what programs recorded, and take it elsewhere.",
+                "trace",
+                (
+                    ("list", "List traces, newest first."),
+                    ("show", "Show one trace: its spans and calls."),
+                    ("export", "Write one trace as one file."),
+                    ("import", "Take in a trace, from a file or a control plane."),
+                    ("diff", "Show what two traces did differently."),
+                ),
+                default="list",
+            ),
+            Verb(
                 "bisect",
                 "Find the tool call that broke something.",
                 "bisect",

@@ -15,6 +15,7 @@ import time
 import weakref
 from typing import NamedTuple
 
+from chrono.record.counters import COUNTERS
 from chrono.record.cursor import Cursor, delivered_to
 from chrono.record.errors import DeliveryError
 from chrono.record.frames import DamagedStore
@@ -22,7 +23,6 @@ from chrono.record.local import StoreWriter, Written
 from chrono.record.plane import Target
 from chrono.record.pruning import Bounds, prune, sync_folder
 from chrono.record.sending import PlaneTrouble, Sender
-from chrono.record.stats import COUNTERS
 from chrono.record.storefile import StoreFile, file_names, writer_lives
 from chrono.record.window import next_window
 

@@ -12,10 +12,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TypeVar
 
+from chrono.record.counters import Counters
 from chrono.record.cursor import Cursor
 from chrono.record.errors import ControlPlaneError
 from chrono.record.plane import Answer, Limits, PlaneSilent, Target
-from chrono.record.stats import Counters
 from chrono.record.window import Item, Window
 
 T = TypeVar("T")

@@ -11,12 +11,12 @@ from typing import Any
 
 from chrono.record import frames
 from chrono.record.client import ClientTarget
+from chrono.record.counters import COUNTERS
 from chrono.record.delivery import Delivery, Pace
 from chrono.record.entry import EnvelopeEntry, SpanEntry, TraceEntry, wire
 from chrono.record.local import StoreUnwritable, StoreWriter
 from chrono.record.plane import HttpPlane, Target
 from chrono.record.settings import Settings, store_folder
-from chrono.record.stats import COUNTERS
 
 
 class StoreSink:

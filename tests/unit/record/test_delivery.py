@@ -17,7 +17,7 @@ from chrono.record import delivery
 from chrono.record.entry import EnvelopeEntry, SpanEntry, TraceEntry
 from chrono.record.errors import DeliveryError
 from chrono.record.settings import Settings
-from chrono.record.stats import COUNTERS, _begin_again, stats
+from chrono.record.counters import COUNTERS, _begin_again, stats
 from chrono.record.storesink import StoreSink, open_sink
 from tests.unit.record.fake_plane import FakePlane, slow
 
