@@ -187,7 +187,7 @@ def verifications(place: LogPlace, home: HomeLayout, title: str, *, full: bool =
         assert report.exit_code == 0, report.integrity
 
     cores = os.cpu_count() or 1
-    (bulk, _), (lines, _), one, many = (
+    (bulk, _), (lines, lines_cpu), one, many = (
         timed(whole),
         timed(leaves),
         timed(lambda: judged(1)),
@@ -195,7 +195,8 @@ def verifications(place: LogPlace, home: HomeLayout, title: str, *, full: bool =
     )
     print(
         f"{title:<26} {one[0]:6.2f} s, on {cores} cores {many[0]:6.2f} s = 1/{one[0] / many[0]:.2f};  "
-        f"{many[0] / lines:5.1f} x a hash of each line, {many[0] / bulk:6.1f} x one hash of the file"
+        f"{many[0] / lines:5.1f} x a hash of each line ({one[1] / lines_cpu:.1f} x its CPU on one core), "
+        f"{many[0] / bulk:6.1f} x one hash of the file"
     )
 
 
