@@ -1,0 +1,129 @@
+"""Crash matrix of delivery: what was acknowledged is at the plane in the end, once, however its process ended."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.unit.record.fake_plane import FakePlane, slow
+from tests.unit.record.test_delivery import envelope, sink_to, until
+
+PROGRAM = """
+import os, sys, threading, time
+from chrono.record.settings import Settings
+from chrono.record.storesink import open_sink
+from tests.unit.record.test_delivery import envelope
+url, store, end = sys.argv[1:]
+sink = open_sink(Settings(control_plane_url=url, store=store, batch_size=10, flush_interval=0.05, timeout=2.0))
+def put(numbers):
+    for number in numbers:
+        sink.put_envelope(envelope(number))
+        os.write(1, b"%d\\n" % number)
+        time.sleep(0.001)
+if end == "fork":
+    put(range(0, 40))
+    child = os.fork()
+    put(range(1000, 1100) if child == 0 else range(40, 140))
+    if child == 0:
+        sink.close()
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+elif end == "thread":
+    threads = [threading.Thread(target=put, args=(range(at, at + 40),)) for at in (0, 100, 200)]
+    for thread in threads: thread.start()
+    for thread in threads: thread.join()
+else:
+    put(range(0, 150) if not end.startswith("SIG") else range(0, 10**6))
+if end == "exec":
+    os.execv("/bin/true", ["/bin/true"])
+if end == "_exit":
+    os._exit(0)
+if end in ("fork", "thread", "exit"):
+    sink.close()
+"""
+
+
+ENDS = ["SIGKILL", "SIGTERM", "fork", "exec", "_exit", "exit", "thread"]
+MATRIX = [
+    ("SIGKILL", "well"),
+    ("SIGTERM", "down"),
+    ("fork", "well"),
+    ("exec", "slow"),
+    ("_exit", "down"),
+    ("thread", "well"),
+]
+REST = [(end, answer) for end in ENDS for answer in ("well", "slow", "down") if (end, answer) not in MATRIX]
+
+
+@pytest.mark.parametrize(("end", "answer"), [*MATRIX, *(pytest.param(*one, marks=pytest.mark.slow) for one in REST)])
+def test_nothing_acknowledged_is_lost_or_stored_twice(tmp_path: Path, end: str, answer: str) -> None:
+    with FakePlane() as plane:
+        if answer == "slow":
+            plane.answers = slow(0.03)
+        elif answer == "down":
+            plane.answers = lambda method, path, body: 503
+        said = _run(plane.url, tmp_path, end)
+        acknowledged = {int(number) for number in said.split(b"\n")[:-1]}
+        assert len(acknowledged) >= 100
+        plane.answers = lambda method, path, body: None
+        after = sink_to(plane, tmp_path)
+        after.put_envelope(envelope(9_000_000))
+        wanted = acknowledged | {9_000_000}
+        assert until(lambda: {one["input"]["raw"]["n"] for one in list(plane.envelopes.values())} >= wanted)
+        after.close()
+        # one more than acknowledged: written, and killed before it could say so
+        assert len(plane.envelopes) - len(wanted) <= 1
+        resent = [name for name, times in plane.times.items() if times > 1]
+        assert len(resent) <= 100  # of the window that was under way, deduplicated by the plane
+        if answer == "well" and end in ("fork", "thread", "exit"):
+            assert not resent
+
+
+def _run(url: str, store: Path, end: str) -> bytes:
+    process = subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, url, str(store), end], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdout is not None and process.stderr is not None
+    said = b""
+    if end.startswith("SIG"):
+        while said.count(b"\n") < 120:
+            said += os.read(process.stdout.fileno(), 4096)
+        time.sleep(0.02)
+        process.send_signal(getattr(signal, end))
+    rest, problems = process.communicate(timeout=60)
+    assert b"Traceback" not in problems, problems.decode()
+    return said + rest
+
+
+def test_a_full_disk_loses_only_what_was_refused(tmp_path: Path) -> None:
+    import resource
+
+    from chrono.record.local import StoreUnwritable
+
+    with FakePlane() as plane:
+        plane.answers = lambda method, path, body: 503
+        sink = sink_to(plane, tmp_path, fail_open=True)
+        taken = []
+        soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, hard))
+        try:
+            for number in range(100):
+                try:
+                    sink.put_envelope(envelope(number))
+                    taken.append(number)
+                except StoreUnwritable:
+                    pass
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        assert 20 < len(taken) < 100
+        sink.put_envelope(envelope(100))
+        plane.answers = lambda method, path, body: None
+        assert until(lambda: len(plane.envelopes) == len(taken) + 1)
+        sink.close()
+        assert {one["input"]["raw"]["n"] for one in plane.envelopes.values()} == {*taken, 100}
