@@ -22,7 +22,7 @@ _PUBLIC: dict[str, str] = {
     "SessionMode": "session",
     "aspan": "spans",
     "attempt": "session",
-    "boundary": "boundary",
+    "boundary": "boundaries",
     "configure": "runtime",
     "current_session": "session",
     "default_hooks": "hooks",
@@ -38,9 +38,9 @@ _PUBLIC: dict[str, str] = {
     "reset": "runtime",
     "shutdown": "runtime",
     "span": "spans",
-    "stats": "stats",
+    "stats": "counters",
     "uninstrument_httpx": "http",
-    "wrap_llm": "boundary",
+    "wrap_llm": "boundaries",
 }
 
 __all__ = [

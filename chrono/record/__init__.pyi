@@ -1,7 +1,8 @@
 """What type checkers see of the facade; at run time `__init__.py` resolves the same names lazily."""
 
-from chrono.record.boundary import boundary as boundary
-from chrono.record.boundary import wrap_llm as wrap_llm
+from chrono.record.boundaries import boundary as boundary
+from chrono.record.boundaries import wrap_llm as wrap_llm
+from chrono.record.counters import stats as stats
 from chrono.record.errors import ControlPlaneError as ControlPlaneError
 from chrono.record.errors import DeliveryError as DeliveryError
 from chrono.record.errors import RecordedCallError as RecordedCallError
@@ -34,7 +35,6 @@ from chrono.record.session import current_session as current_session
 from chrono.record.spans import aspan as aspan
 from chrono.record.spans import record as record
 from chrono.record.spans import span as span
-from chrono.record.stats import stats as stats
 
 __version__: str
 __all__ = [

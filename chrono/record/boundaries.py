@@ -1,6 +1,6 @@
 """Owns declaring a boundary: the `boundary` decorator and `wrap_llm`.
 
-What happens when one is crossed is `record.crossing`; client objects are wrapped by `record.wrap`.
+What happens when one is crossed is `record.crossing`; client objects are wrapped by `record.wrapping`.
 """
 
 from __future__ import annotations
