@@ -9,7 +9,7 @@ import base64
 import binascii
 import os
 import stat
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from chrono.errors import KeyRefused, UsageError
@@ -70,15 +70,6 @@ _SECRETS = ("CHRONO_AUDIT_KEY", "CHRONO_AUDIT_PASSPHRASE")
 def without_secrets(environ: Mapping[str, str]) -> dict[str, str]:
     """`environ` for a program that is somebody else's: whoever has the key can sign another history."""
     return {name: value for name, value in environ.items() if name not in _SECRETS}
-
-
-def take_settings(environ: MutableMapping[str, str] | None = None) -> KeySettings:
-    """As `settings`, and removes key and passphrase from the environment, so that no child inherits them."""
-    environ = os.environ if environ is None else environ
-    found = settings(environ)
-    for name in _SECRETS:
-        environ.pop(name, None)
-    return found
 
 
 def _flag(environ: Mapping[str, str], name: str) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
+from importlib import import_module
 from typing import NamedTuple
 
 from chrono.audit import checkpoint
@@ -19,6 +20,7 @@ from chrono.audit.web import ask, safe_address
 from chrono.errors import ChronoError
 from chrono.signing import PublicKey
 
+KEYRING_SERVICE = "chrono-audit"
 BATCH_RECORDS = 500
 BATCH_BYTES = 1 << 20
 
@@ -43,6 +45,28 @@ class Kept(NamedTuple):
 def store_at(url: str, auth: str | None) -> Store:
     """A store by its address. Raises ChronoError where the address would send records in the clear."""
     return Store(safe_address(url), auth)
+
+
+def auth_for(url: str, given: str | None) -> str | None:
+    """The Authorization header for `url`: what was given, else what the system's keyring keeps for the address.
+
+    The keyring is asked where the package `keyring` is installed (extra `keyring`); None where nobody knows one.
+    Raises ChronoError where the keyring cannot be opened: without it the store would refuse for no visible reason.
+    """
+    if given:
+        return given
+    try:
+        keyring = import_module("keyring")
+    except ImportError:
+        return None
+    try:
+        found = keyring.get_password(KEYRING_SERVICE, url.rstrip("/"))
+    except Exception as error:  # each backend has errors of its own
+        raise ChronoError(
+            f"the keyring cannot be asked for the store's password: {error}",
+            "unlock it, or set CHRONO_AUDIT_PUSH_AUTH to the Authorization header",
+        ) from None
+    return found if isinstance(found, str) and found else None
 
 
 def kept_at(store: Store, log: str) -> Kept:
@@ -121,7 +145,9 @@ def _kept(store: Store, status: int, body: bytes) -> Kept:
     why = value.get("error") if isinstance(value := _json(body), dict) else None
     raise ChronoError(
         f"{store.url} refuses: {why or f'HTTP {status}'}",
-        "set CHRONO_AUDIT_PUSH_AUTH to the Authorization header it wants" if status in (401, 403) else None,
+        "set CHRONO_AUDIT_PUSH_AUTH to the Authorization header it wants, or keep it in the keyring"
+        if status in (401, 403)
+        else None,
     )
 
 

@@ -154,9 +154,9 @@ def push_log(ws: Workspace, url: str, auth: str | None) -> tuple[Kept, int]:
     """Sends the store at `url` what it lacks of this project's log, and keeps in mind what it then has; (what it has,
     records sent). Raises ChronoError."""
     from chrono.audit.place import project_place
-    from chrono.audit.push import push, store_at
+    from chrono.audit.push import auth_for, push, store_at
 
-    store = store_at(url, auth)
+    store = store_at(url, auth_for(url, auth))
     kept, sent = push(project_place(ws.layout), store, ws.log.log_id)
     _remember(ws, url, kept)
     return kept, sent
@@ -167,14 +167,14 @@ def ask_store(ws: Workspace, url: str | None, auth: str | None) -> External:
     own signature. Raises ChronoError where it does not answer or never had a checkpoint, AuditTampered where what it
     has is not signed by this log's key."""
     from chrono.audit.external import read_external
-    from chrono.audit.push import kept_at, store_at
+    from chrono.audit.push import auth_for, kept_at, store_at
 
     known = [entry for entry in read_external(ws.home, ws.log.log_id) if entry.level == "remote"]
     if url is None:
         if not known:
             raise ChronoError("no store is known for this log", "give its address: chrono audit --push URL")
         url = max(known, key=lambda entry: entry.at).holder
-    kept = kept_at(store_at(url, auth), ws.log.log_id)
+    kept = kept_at(store_at(url, auth_for(url, auth)), ws.log.log_id)
     if not kept.note:
         raise ChronoError(f"{url} has no checkpoint of this log", "chrono audit --push URL sends one")
     return _remember(ws, url, kept)

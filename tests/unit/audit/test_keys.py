@@ -10,7 +10,7 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from chrono.audit.keys import KeySettings, find_signer, read_key_file, settings, take_settings
+from chrono.audit.keys import KeySettings, find_signer, read_key_file, settings, without_secrets
 from chrono.audit.pin import Pin, pin_of_path, read_pin, remove_pin, write_pin
 from chrono.errors import AuditUnverifiable, KeyRefused, UsageError
 from chrono.layout import HomeLayout
@@ -69,10 +69,9 @@ def test_an_invalid_key_in_the_environment_is_an_error_and_not_shown(home: HomeL
     assert len(text) < 5 or text not in str(caught.value)
 
 
-def test_the_key_is_taken_out_of_the_environment() -> None:
-    environ = {"CHRONO_AUDIT_KEY": "secret", "CHRONO_AUDIT_REQUIRE_KEY": "1", "PATH": "x"}
-    assert take_settings(environ).key == "secret"
-    assert environ == {"CHRONO_AUDIT_REQUIRE_KEY": "1", "PATH": "x"}
+def test_a_strangers_program_gets_neither_key_nor_passphrase() -> None:
+    environ = {"CHRONO_AUDIT_KEY": "secret", "CHRONO_AUDIT_PASSPHRASE": "hunter2", "PATH": "x"}
+    assert without_secrets(environ) == {"PATH": "x"}
 
 
 def test_a_key_is_not_shown_by_its_settings() -> None:
@@ -182,7 +181,5 @@ def test_a_passphrase_locks_the_key_file(home: HomeLayout, tmp_path: Path) -> No
     assert read_key_file(open_key, locked).public == signer_of_seed(SEED).public
 
 
-def test_a_passphrase_is_taken_out_of_the_environment_and_not_shown() -> None:
-    environ = {"CHRONO_AUDIT_PASSPHRASE": "hunter2"}
-    assert "hunter2" not in repr(take_settings(environ))
-    assert environ == {}
+def test_a_passphrase_is_not_shown_by_its_settings() -> None:
+    assert "hunter2" not in repr(settings({"CHRONO_AUDIT_PASSPHRASE": "hunter2"}))

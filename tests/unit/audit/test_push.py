@@ -3,7 +3,9 @@ cut or rewritten at home, even with head, witness and key in the thief's hands."
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
+from types import SimpleNamespace
 
 import pytest
 
@@ -12,7 +14,7 @@ from chrono.audit import web
 from chrono.audit.checkpoint import NotACheckpoint
 from chrono.audit.external import External, add_external, read_external
 from chrono.audit.log import reset_witness
-from chrono.audit.push import Kept, Store, kept_at, push, signed_by, store_at
+from chrono.audit.push import Kept, Store, auth_for, kept_at, push, signed_by, store_at
 from chrono.errors import ChronoError
 from chrono.signing import generate
 
@@ -151,3 +153,29 @@ def test_a_person_ends_what_others_saw_and_the_record_names_it(log: Ground) -> N
     assert (report.exit_code, report.resets) == (22, 1)
     assert [entry.holder for entry in read_external(log.home, log.log.log_id)] == ["w"]
     assert b'"external":[["W4","origin",99,' in log.lines()[-1]
+
+
+# -- who may send
+
+
+def test_the_keyring_knows_the_header_of_a_store(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = {("chrono-audit", "https://store.example/x"): "Bearer t"}
+    ring = SimpleNamespace(get_password=lambda service, name: kept.get((service, name)))
+    monkeypatch.setitem(sys.modules, "keyring", ring)
+    assert auth_for("https://store.example/x/", None) == "Bearer t"
+    assert auth_for("https://store.example/x", "Bearer given") == "Bearer given"
+    assert auth_for("https://elsewhere.example", None) is None
+
+
+def test_no_keyring_is_no_header(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "keyring", None)
+    assert auth_for("https://store.example", None) is None
+
+
+def test_a_locked_keyring_is_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    def locked(service: str, name: str) -> str:
+        raise RuntimeError("the collection is locked")
+
+    monkeypatch.setitem(sys.modules, "keyring", SimpleNamespace(get_password=locked))
+    with pytest.raises(ChronoError, match="the collection is locked"):
+        auth_for("https://store.example", None)
