@@ -21,6 +21,9 @@ KEY_BYTES = 32
 MAC_BYTES = 32
 MAX_CACHE_BYTES = 32_000_000
 
+_CAREFULLY = ("NOFOLLOW", "CLOEXEC", "NONBLOCK")
+"""No link is followed, and nobody who lays a fifo there makes a hook wait."""
+
 Stamp = tuple[str, int, int, int]
 """(path, mtime in ns, size, inode); -1 for what is not there."""
 
@@ -202,7 +205,7 @@ def _make_key(home: HomeLayout) -> bytes | None:
 def _read_own(path: str, limit_bytes: int) -> bytes | None:
     """A regular file that only its owner can read or write and that is ours; None for anything else."""
     try:
-        fd = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0))
+        fd = os.open(path, os.O_RDONLY | sum(getattr(os, f"O_{name}", 0) for name in _CAREFULLY))
     except OSError:
         return None
     try:

@@ -61,6 +61,13 @@ def test_rules_that_changed_are_read_again(tmp_path: Path, environ: dict[str, st
     assert again.rules.digest == first.rules.digest
 
 
+def test_a_fifo_in_the_place_of_the_rules_makes_nobody_wait(environ: dict[str, str], opened: Resources) -> None:
+    (cache,) = (Path(environ["CHRONO_HOME"]) / "cache").glob("rules-*.bin")
+    cache.unlink()
+    os.mkfifo(cache)
+    assert opened.rulebook(opened.place("/", environ)).rules.rules
+
+
 def test_rulesets_of_the_past_are_let_go(environ: dict[str, str], opened: Resources) -> None:
     rules = opened.rulebook(opened.place("/", environ)).rules
     for at in range(20):
