@@ -30,7 +30,9 @@ _PUBLIC: dict[str, str] = {
     "extract": "propagation",
     "flush": "runtime",
     "inject": "propagation",
+    "instrument": "langgraph",
     "instrument_httpx": "http",
+    "instrument_langgraph": "langgraph",
     "is_enabled": "runtime",
     "record": "spans",
     "redact_secrets": "redact",
@@ -40,6 +42,7 @@ _PUBLIC: dict[str, str] = {
     "span": "spans",
     "stats": "counters",
     "uninstrument_httpx": "http",
+    "wrap": "wrapping",
     "wrap_llm": "boundaries",
 }
 
@@ -69,7 +72,9 @@ __all__ = [
     "extract",
     "flush",
     "inject",
+    "instrument",
     "instrument_httpx",
+    "instrument_langgraph",
     "is_enabled",
     "record",
     "redact_secrets",
@@ -79,6 +84,7 @@ __all__ = [
     "span",
     "stats",
     "uninstrument_httpx",
+    "wrap",
     "wrap_llm",
 ]
 

@@ -16,6 +16,8 @@ from chrono.record.hooks import HookRegistry as HookRegistry
 from chrono.record.hooks import default_hooks as default_hooks
 from chrono.record.http import instrument_httpx as instrument_httpx
 from chrono.record.http import uninstrument_httpx as uninstrument_httpx
+from chrono.record.langgraph import instrument as instrument
+from chrono.record.langgraph import instrument_langgraph as instrument_langgraph
 from chrono.record.middleware import ChronicleMiddleware as ChronicleMiddleware
 from chrono.record.propagation import extract as extract
 from chrono.record.propagation import inject as inject
@@ -63,7 +65,9 @@ __all__ = [
     "extract",
     "flush",
     "inject",
+    "instrument",
     "instrument_httpx",
+    "instrument_langgraph",
     "is_enabled",
     "record",
     "redact_secrets",
