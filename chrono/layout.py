@@ -166,6 +166,10 @@ class HomeLayout(NamedTuple):
         """The policy and rule packs that one project was pinned to."""
         return os.path.join(self.trust, f"pinned-{log_id}")
 
+    def pinned_rules(self, log_id: str) -> str:
+        """What the rules said when one project was pinned: only to show what changed."""
+        return os.path.join(self.trust, f"pinned-{log_id}.rules")
+
     def audit_index(self, log_id: str) -> str:
         """What makes searching one log fast; made again where it is missing."""
         return os.path.join(self.cache, f"audit-{log_id}.index")

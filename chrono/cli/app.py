@@ -170,6 +170,7 @@ SECTIONS: tuple[tuple[str, tuple[Verb, ...]], ...] = (
                     ("check", "Check the policy files."),
                     ("trust", "Let this project's policy file loosen, too, as it is now."),
                     ("pin", "Hold this project to the policy and rule packs that hold now."),
+                    ("schema", "Print the JSON schema of the policy file, for editors."),
                 ),
                 default="show",
             ),

@@ -41,7 +41,7 @@ PEOPLE_ONLY: Mapping[str, tuple[PeopleOnly, ...]] = {
     "guard install": (PeopleOnly("change the hooks that guard it"),),
     "guard uninstall": (PeopleOnly("take out the hooks that guard it"),),
     "init": (PeopleOnly("adopt a strange project", ("adopt",)),),
-    "policy pin": (PeopleOnly("pin a policy"),),
+    "policy pin": (PeopleOnly("pin a policy", unless=("dry_run",)),),
     "policy trust": (PeopleOnly("trust a policy"),),
     "prune": (PeopleOnly("remove savepoints", unless=("dry_run",)),),
     "run": (PeopleOnly("overrule the scanner with --force", ("force",)),),

@@ -44,7 +44,7 @@ ROLE_NAMES = ("viewer", "developer", "maintainer")
 PERMISSIONS = ("view", "approve", "policy.pin", "prune", "run.force")
 GATES = ("mcp.rollback", "mcp.run", "mcp.snapshot", "rollback", "prune", "run.force", "git.push-force", "git.script")
 
-_DECISION_WORDS = {"allow": "allow", "ask": "ask", "approve": "ask", "block": "block"}
+DECISION_WORDS = {"allow": "allow", "ask": "ask", "approve": "ask", "block": "block"}
 _RULE_SCORE = {"allow": 0, "ask": 50, "block": 90}
 
 Path = tuple[str | int, ...]
@@ -89,9 +89,9 @@ class _Reader(NamedTuple):
         return value
 
     def decision(self, value: object, path: Path) -> str:
-        if not isinstance(value, str) or value not in _DECISION_WORDS:
-            self.unknown(path, f"{_dotted(path)} is {value!r}", str(value), tuple(_DECISION_WORDS))
-        return _DECISION_WORDS[value]
+        if not isinstance(value, str) or value not in DECISION_WORDS:
+            self.unknown(path, f"{_dotted(path)} is {value!r}", str(value), tuple(DECISION_WORDS))
+        return DECISION_WORDS[value]
 
     def unknown(self, path: Path, message: str, got: str, known: tuple[str, ...]) -> NoReturn:
         from difflib import get_close_matches

@@ -93,8 +93,27 @@ def remove_policy_pin(home: HomeLayout, log_id: str) -> bool:
         os.unlink(home.pinned_policy(log_id))
     except FileNotFoundError:
         return False
+    try:
+        os.unlink(home.pinned_rules(log_id))
+    except FileNotFoundError:
+        pass  # pinned before rules were noted
     fsync_dir(home.trust)
     return True
+
+
+def write_pinned_rules(home: HomeLayout, log_id: str, rules: Json) -> None:
+    """Notes what the rules say as they are pinned, so that a later change can be shown. Raises OSError."""
+    atomic_write(home.pinned_rules(log_id), canonical_bytes({"fmt": _PIN_FORMAT, "rules": rules}) + b"\n")
+
+
+def read_pinned_rules(home: HomeLayout, log_id: str) -> Json | None:
+    """What was noted, None where nothing was or it cannot be read: then only the packs can be compared."""
+    try:
+        with open(home.pinned_rules(log_id), "rb") as file:
+            value = parse(file.read(_MAX_PIN_BYTES).removesuffix(b"\n"))
+    except (OSError, NotCanonical):
+        return None
+    return value.get("rules") if isinstance(value, dict) else None
 
 
 def _pairs(value: Json | None) -> tuple[tuple[str, str], ...]:

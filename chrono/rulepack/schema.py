@@ -13,12 +13,13 @@ from chrono.scan.touch import KINDS
 
 Schema = dict[str, Any]
 
-_DIALECT = "https://json-schema.org/draft/2020-12/schema"
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 HOWS = (*KINDS, "delete-moved")
 
 
-def _object(properties: Schema, required: tuple[str, ...] = (), **more: Any) -> Schema:
+def object_of(properties: Schema, required: tuple[str, ...] = (), **more: Any) -> Schema:
+    """The schema of a mapping with exactly these keys."""
     found: Schema = {"type": "object", "additionalProperties": False, "properties": properties, **more}
     if required:
         found["required"] = list(required)
@@ -49,7 +50,7 @@ _WORDS_BY_VERB: Schema = {
         {"type": "object", "additionalProperties": {"anyOf": [{"type": "string"}, {"type": "array", "items": _TEXT}]}},
     ]
 }
-_HOSTS: Schema = {"oneOf": [_object({"in": _TEXTS}, ("in",)), _object({"not_in": _TEXTS}, ("not_in",))]}
+_HOSTS: Schema = {"oneOf": [object_of({"in": _TEXTS}, ("in",)), object_of({"not_in": _TEXTS}, ("not_in",))]}
 _SEVERAL: Schema = _one_or_more(_ref("matcher"))
 
 CONDITIONS: dict[str, tuple[str, Schema]] = {
@@ -57,11 +58,11 @@ CONDITIONS: dict[str, tuple[str, Schema]] = {
     "subcommand": ("The first words that are not options.", _TEXTS),
     "arguments": (
         "How many words stand behind the subcommand.",
-        {"anyOf": [_number(0, 99), _object({"least": _number(0, 99), "most": _number(0, 9999)})]},
+        {"anyOf": [_number(0, 99), object_of({"least": _number(0, 99), "most": _number(0, 9999)})]},
     ),
     "flag": (
         "An option, in any spelling the program takes for it; with `value`, one whose value fits.",
-        {"anyOf": [_FLAGS, _object({"names": _FLAGS, "value": _TEXTS}, ("names",))]},
+        {"anyOf": [_FLAGS, object_of({"names": _FLAGS, "value": _TEXTS}, ("names",))]},
     ),
     "word": ("Any argument as it stands, options too.", _TEXTS),
     "last_word": ("The last argument as it stands.", _TEXTS),
@@ -71,7 +72,7 @@ CONDITIONS: dict[str, tuple[str, Schema]] = {
         {
             "anyOf": [
                 _TEXTS,
-                _object(
+                object_of(
                     {
                         "text": _TEXTS,
                         "place": _PLACE,
@@ -81,10 +82,10 @@ CONDITIONS: dict[str, tuple[str, Schema]] = {
             ]
         },
     ),
-    "redirect": ("A redirection.", _object({"op": _TEXTS, "text": _TEXTS, "place": _PLACE})),
+    "redirect": ("A redirection.", object_of({"op": _TEXTS, "text": _TEXTS, "place": _PLACE})),
     "touches": (
         "What the command does to a path, however it is written.",
-        _object(
+        object_of(
             {
                 "how": _one_or_more({"enum": list(HOWS)}),
                 "place": _PLACE,
@@ -98,7 +99,7 @@ CONDITIONS: dict[str, tuple[str, Schema]] = {
     ),
     "upstream": (
         "A program that feeds its output into the command.",
-        {"anyOf": [_TEXTS, _object({"program": _TEXTS, "host": _HOSTS}, ("program",))]},
+        {"anyOf": [_TEXTS, object_of({"program": _TEXTS, "host": _HOSTS}, ("program",))]},
     ),
     "stdin": ("Whether the text that the command reads is known.", {"enum": list(compiler.STATES)}),
     "url": ("The host of an argument that is a URL.", _HOSTS),
@@ -108,7 +109,7 @@ CONDITIONS: dict[str, tuple[str, Schema]] = {
     "cwd": ("The folder that the command runs in.", _PLACE),
     "regex": (
         "A regular expression on one argument; the last resort.",
-        _object(
+        object_of(
             {
                 "pattern": {"type": "string", "minLength": 1, "maxLength": 500},
                 "argument": {"anyOf": [{"const": "any"}, _number(0, 99)]},
@@ -118,7 +119,7 @@ CONDITIONS: dict[str, tuple[str, Schema]] = {
     ),
     "sql": (
         "Statements of a database's language, in options, words, files or on the standard input.",
-        _object(
+        object_of(
             {
                 "language": {"enum": list(compiler.LANGUAGES)},
                 "effects": _one_or_more({"enum": list(compiler.SQL_EFFECTS)}),
@@ -137,12 +138,12 @@ CONDITIONS: dict[str, tuple[str, Schema]] = {
 
 def pack_schema() -> Schema:
     """The JSON schema (2020-12) of `pack.yaml`."""
-    matcher = _object(
+    matcher = object_of(
         {name: {"description": text, **form} for name, (text, form) in CONDITIONS.items()},
         minProperties=1,
         description="Conditions that must all hold.",
     )
-    rule = _object(
+    rule = object_of(
         {
             "id": {"type": "string", "pattern": r"^[A-Za-z0-9._-]+$", "description": "PACK.NAME; it never changes."},
             "title": {**_TEXT, "description": "What the command does, after `it`: deletes a whole database."},
@@ -156,12 +157,14 @@ def pack_schema() -> Schema:
         },
         ("id", "title", "score", "why", "safer", "reversible", "match"),
     )
-    program = _object({"style": {"enum": list(compiler.STYLES)}, "values": _WORDS_BY_VERB, "harmless": _WORDS_BY_VERB})
+    program = object_of(
+        {"style": {"enum": list(compiler.STYLES)}, "values": _WORDS_BY_VERB, "harmless": _WORDS_BY_VERB}
+    )
     return {
-        "$schema": _DIALECT,
+        "$schema": DIALECT,
         "title": "chrono rule pack",
         "$defs": {"matcher": matcher, "rule": rule},
-        **_object(
+        **object_of(
             {
                 "format": {"const": compiler.FORMAT},
                 "pack": {"type": "string", "pattern": r"\S", "description": "The entry point's name."},
@@ -181,16 +184,16 @@ def cases_schema() -> Schema:
     case: Schema = {
         "anyOf": [
             {"type": "string"},
-            _object({"command": {"type": "string"}, "shell": {"type": "string"}}, ("command",)),
+            object_of({"command": {"type": "string"}, "shell": {"type": "string"}}, ("command",)),
         ]
     }
     commands: Schema = {"type": "array", "items": case, "minItems": 2}
     return {
-        "$schema": _DIALECT,
+        "$schema": DIALECT,
         "title": "cases of a chrono rule pack",
-        **_object(
+        **object_of(
             {
-                "world": _object(
+                "world": object_of(
                     {
                         "cwd": {"type": "string"},
                         "home": {"type": "string"},
@@ -205,7 +208,7 @@ def cases_schema() -> Schema:
                 ),
                 "cases": {
                     "type": "object",
-                    "additionalProperties": _object({"hits": commands, "misses": commands}, ("hits", "misses")),
+                    "additionalProperties": object_of({"hits": commands, "misses": commands}, ("hits", "misses")),
                 },
             },
             ("cases",),

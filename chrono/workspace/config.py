@@ -150,7 +150,7 @@ def _held_to(policy: Policy, pin: PolicyPin) -> Policy:
             told.append(f"{name} {what}")
     raise PolicyError(
         f"this project's policy is pinned, and {' and '.join(told) or 'the trust in it has changed'}",
-        "look at it (chrono policy show); a person pins it again with chrono policy pin",
+        "chrono policy pin --dry-run shows what changed; a person pins again with chrono policy pin",
     )
 
 
@@ -182,7 +182,7 @@ def _check_pins(policy: Policy, base: Ruleset) -> None:
             if not pin.line:
                 raise PolicyError(
                     f"rule pack {pin.pack!r} is pinned with this project's policy and {state}",
-                    "look at its rules (chrono rules list); a person pins them again with chrono policy pin",
+                    "chrono policy pin --dry-run shows what changed; a person pins again with chrono policy pin",
                 )
             raise PolicyError(
                 f"rule pack {pin.pack!r} is pinned by the policy (line {pin.line}) and {state}",

@@ -20,6 +20,7 @@ from chrono.workspace.savepoints import CLI_WAIT_S
 if TYPE_CHECKING:
     from chrono.audit.record import Actor
     from chrono.policy.pin import PolicyPin
+    from chrono.rulepack.outline import RuleChanges
     from chrono.workspace.project import Workspace
 
 
@@ -69,7 +70,8 @@ def pin_policy(ws: Workspace, by: Actor, *, timeout_s: float = CLI_WAIT_S) -> Po
     Raises PolicyError, Denied, Locked.
     """
     from chrono.audit.record import Act, Entry
-    from chrono.policy.pin import PolicyPin, write_policy_pin
+    from chrono.policy.pin import PolicyPin, write_pinned_rules, write_policy_pin
+    from chrono.rulepack.outline import outline
     from chrono.workspace.config import effective_policy, ruleset_for
 
     ws.require_own()
@@ -79,7 +81,49 @@ def pin_policy(ws: Workspace, by: Actor, *, timeout_s: float = CLI_WAIT_S) -> Po
     act = Act(policy_sha256=policy.sha256, more=(("files", dict(pin.files)), ("packs", dict(packs))))
     ws.log.append(Entry("policy.pinned", by, act), timeout_s=timeout_s)
     write_policy_pin(ws.home, ws.log.log_id, pin)
+    write_pinned_rules(ws.home, ws.log.log_id, [[*one] for one in outline()])
     return pin
+
+
+class SincePin(NamedTuple):
+    """What differs from what a project was pinned to. `files`: (layer, "added", "changed" or "gone"); `packs` likewise;
+    `rules` None where the pin did not note them."""
+
+    files: tuple[tuple[str, str], ...]
+    packs: tuple[tuple[str, str], ...]
+    rules: RuleChanges | None
+
+    @property
+    def nothing(self) -> bool:
+        return not (self.files or self.packs)
+
+
+def since_pin(ws: Workspace) -> SincePin | None:
+    """What changed since the pin: of the files, the packs and, rule by rule, of what the packs say. None where there is
+    no pin. Raises PolicyError (a damaged pin, a broken policy), PluginError."""
+    from chrono.policy.pin import read_pinned_rules, read_policy_pin
+    from chrono.rulepack.discover import discover
+    from chrono.rulepack.outline import compare, outline, outlined
+    from chrono.workspace.config import effective_policy
+
+    pin = read_policy_pin(ws.home, ws.log.log_id)
+    if pin is None:
+        return None
+    sources = discover()
+    layers = effective_policy(ws.layout, ws.home, held=False).layers
+    noted = outlined(read_pinned_rules(ws.home, ws.log.log_id))
+    return SincePin(
+        _differing(dict(pin.files), {layer.layer: layer.sha256 for layer in layers}),
+        _differing(dict(pin.packs), {source.name: source.sha256 for source in sources}),
+        compare(noted, outline(sources)) if noted is not None else None,
+    )
+
+
+def _differing(before: dict[str, str], now: dict[str, str]) -> tuple[tuple[str, str], ...]:
+    states = {name: "added" for name in now if name not in before}
+    states |= {name: "gone" for name in before if name not in now}
+    states |= {name: "changed" for name in now if name in before and now[name] != before[name]}
+    return tuple(sorted(states.items()))
 
 
 def unpin_policy(ws: Workspace, by: Actor, *, timeout_s: float = CLI_WAIT_S) -> bool:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from chrono.cli import shapes
 from chrono.cli.options import Json, screen_of
 from chrono.cli.place import here, workspace
+from chrono.cli.policy_words import as_json, explain, explain_json, ignored, rows, show_since_pin, since_json
 from chrono.cli.render import Screen
 from chrono.cli.text import Styled, count
 from chrono.cli.trusting import show_loosenings
@@ -19,19 +19,29 @@ if TYPE_CHECKING:
     from chrono.workspace.trust import TrustPlan
 
 
-def run_show(ctx: typer.Context, json: Json = False) -> None:
+def run_show(
+    ctx: typer.Context,
+    command: Annotated[
+        str | None,
+        typer.Option("--explain", metavar="CMD", help="Say which files, thresholds and rules decide about CMD."),
+    ] = None,
+    json: Json = False,
+) -> None:
     """Show the policy.
 
     Defaults, then CHRONO_HOME/policy.yaml, then the project's chrono-policy.yaml. A project file may come from a
     cloned repository: it can only tighten until you trust it.
     """
     screen = screen_of(ctx)
+    if command is not None:
+        _explain(screen, command, json=json)
+        return
     policy = _effective(screen, held=False)
     problem, pinned = _pin_state(screen)
     if json:
-        screen.value({**_json(policy), "pinned": pinned, "pin_problem": problem})
+        screen.value({**as_json(policy), "pinned": pinned, "pin_problem": problem})
         return
-    screen.table(_rows(policy))
+    screen.table(rows(policy))
     if problem is not None:
         screen.warning(f"{problem}; until a person pins it again, everything the guard judges is blocked")
     elif pinned:
@@ -40,6 +50,17 @@ def run_show(ctx: typer.Context, json: Json = False) -> None:
         screen.warning(f"{count(len(policy.ignored), 'line')} of chrono-policy.yaml would loosen and {_does(policy)}:")
         show_loosenings(screen, policy.ignored)
         screen.text("if it is your own policy: chrono policy trust")
+
+
+def _explain(screen: Screen, command: str, *, json: bool) -> None:
+    from chrono.workspace.assess import Assessor
+
+    assessor = Assessor.open(here(), screen.environ)
+    assessed = assessor.assess(command)
+    if json:
+        screen.value(explain_json(assessed, assessor.policy))
+    else:
+        explain(screen, assessed, assessor.policy)
 
 
 def _does(policy: Policy) -> str:
@@ -105,25 +126,42 @@ def run_trust(
             return 1
         trust_policy(ws, plan, actor(screen.environ))
     if json:
-        screen.value({"trusted": plan.file.sha256, "loosens": [_ignored(entry) for entry in plan.loosens]})
+        screen.value({"trusted": plan.file.sha256, "loosens": [ignored(entry) for entry in plan.loosens]})
     else:
         screen.line(Styled("trusted", "green"), f"  {ws.layout.policy}  (sha256 {plan.file.sha256[:12]}…)")
     return 0
 
 
+def run_schema(ctx: typer.Context, json: Json = False) -> None:
+    """Print the JSON schema of the policy file.
+
+    For editors that check and complete YAML: docs/formats of chrono holds the same text. --json makes no difference
+    here.
+    """
+    from json import dumps
+
+    from chrono.rulepack.policy_schema import policy_schema
+
+    screen = screen_of(ctx)
+    for line in dumps(policy_schema(), indent=2, ensure_ascii=False).split("\n"):
+        screen.line(line)
+
+
 def run_pin(
     ctx: typer.Context,
     remove: Annotated[bool, typer.Option("--remove", help="End the pin.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what changed since the pin.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     json: Json = False,
 ) -> int:
     """Hold this project to the policy and rule packs that hold now.
 
     A policy file that is edited or deleted, or a rule pack that changes, then blocks what the guard judges until a
-    person pins again. Pinning also trusts the project's policy file, after showing what it loosens. Agents are refused.
+    person pins again, as after an upgrade of chrono: what changed is shown then, rule by rule. Pinning also trusts the
+    project's policy file, after showing what it loosens. Agents are refused.
     """
     from chrono.workspace.actors import actor
-    from chrono.workspace.trust import pin_policy, plan_trust, trust_policy, unpin_policy
+    from chrono.workspace.trust import pin_policy, plan_trust, since_pin, trust_policy, unpin_policy
 
     screen = screen_of(ctx)
     ws = workspace(screen)
@@ -134,6 +172,21 @@ def run_pin(
         else:
             screen.line("the policy is no longer pinned" if ended else "the policy was not pinned")
         return 0
+    since = since_pin(ws)
+    if since is not None and not json:
+        show_since_pin(screen, since)
+    if dry_run:
+        if json:
+            screen.value({"since_pin": since_json(since)})
+        elif since is None:
+            screen.line("there is no pin")
+        return 0
+    if since is not None and not since.nothing and not yes:
+        if not screen.person:
+            raise Denied("nobody is there to be asked", "read what changed, then: chrono policy pin --yes")
+        if not screen.confirm("Pin what holds now instead?"):
+            screen.note("nothing was changed")
+            return 1
     plan = plan_trust(ws)
     if plan is not None and plan.loosens and not plan.trusted:
         if not json:
@@ -146,7 +199,14 @@ def run_pin(
         trust_policy(ws, plan, actor(screen.environ))
     pin = pin_policy(ws, actor(screen.environ))
     if json:
-        screen.value({"pinned": pin.sha256, "files": dict(pin.files), "packs": dict(pin.packs)})
+        screen.value(
+            {
+                "pinned": pin.sha256,
+                "files": dict(pin.files),
+                "packs": dict(pin.packs),
+                "since_pin": since_json(since),
+            }
+        )
         return 0
     files = " and ".join(f"the {layer} file" for layer, _ in pin.files) or "the defaults"
     screen.line(Styled("pinned", "green"), f"  {files}, {count(len(pin.packs), 'rule pack')}")
@@ -188,60 +248,3 @@ def _effective(screen: Screen, *, held: bool = True) -> Policy:
     from chrono.workspace.config import effective_policy, home_layout
 
     return effective_policy(find_project(os.path.realpath(here())), home_layout(screen.environ), held=held)
-
-
-def _rows(policy: Policy) -> list[tuple[str, str]]:
-    rows = [
-        ("block from", str(policy.thresholds.block)),
-        ("ask from", str(policy.thresholds.ask)),
-        ("undone by a savepoint", policy.reversible),
-        ("failed run", policy.run_on_failure),
-    ]
-    rows += [("allow", f"{entry.text}   ({entry.layer}, line {entry.line})") for entry in policy.allow]
-    rows += [
-        ("rule", f"{entry.rule}: {entry.decision}   ({entry.layer}, line {entry.line})")
-        for entry in policy.rule_decisions
-    ]
-    rows += [("own rules", f"{custom.name}") for custom in policy.rules]
-    rows += [("protected", path) for path in policy.protected]
-    rows += [("gate", f"{gate.action}: {gate.decision}") for gate in policy.gates]
-    rows += [("database", entry.name) for entry in policy.databases]
-    for layer in policy.layers:
-        how = "trusted" if layer.trusted else "tightens only"
-        rows.append(("from", f"{layer.name}   ({layer.layer}, {how}, sha256 {layer.sha256[:12]}…)"))
-    if not policy.layers:
-        rows.append(("from", "the defaults: there is no policy file"))
-    return rows
-
-
-def _json(policy: Policy) -> dict[str, shapes.Json]:
-    return {
-        "thresholds": {"block": policy.thresholds.block, "ask": policy.thresholds.ask},
-        "reversible": policy.reversible,
-        "run": {"on_failure": policy.run_on_failure},
-        "allow": [{"text": entry.text, "layer": entry.layer, "line": entry.line} for entry in policy.allow],
-        "rules": [
-            {"rule": entry.rule, "decision": entry.decision, "layer": entry.layer, "line": entry.line}
-            for entry in policy.rule_decisions
-        ],
-        "own_rules": [custom.name for custom in policy.rules],
-        "protected": list(policy.protected),
-        "gates": [{"action": gate.action, "decision": gate.decision} for gate in policy.gates],
-        "databases": [entry.name for entry in policy.databases],
-        "retention": {
-            "keep_auto": policy.retention.keep_auto,
-            "older_than_days": policy.retention.older_than_days,
-            "budget_mib": policy.retention.budget_mib,
-        },
-        "layers": [
-            {"name": layer.name, "layer": layer.layer, "sha256": layer.sha256, "trusted": layer.trusted}
-            for layer in policy.layers
-        ],
-        "ignored": [_ignored(entry) for entry in policy.ignored],
-        "sha256": policy.sha256,
-    }
-
-
-def _ignored(entry: tuple[str, str, int]) -> dict[str, shapes.Json]:
-    key, value, line = entry
-    return {"key": key, "value": value, "line": line}

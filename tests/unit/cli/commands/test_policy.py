@@ -68,3 +68,51 @@ def test_a_person_pins_and_a_deleted_file_is_a_change(project: Path, chrono: Any
     assert chrono("status").code == 0
     assert chrono("policy", "pin", "--remove").code == 0
     assert chrono("scan", "ls").code == 0
+
+
+def test_an_upgrade_shows_what_changed_and_blocks_until_a_person_pins_again(project: Path, chrono: Any) -> None:
+    import json
+    import os
+
+    from chrono.layout import HomeLayout
+
+    assert chrono("policy", "pin", "--dry-run").out == "there is no pin\n"
+    assert chrono("policy", "pin").code == 0
+    assert "nothing has changed" in chrono("policy", "pin", "--dry-run").out
+    trust = Path(HomeLayout(os.environ["CHRONO_HOME"]).trust)
+    pin = next(path for path in trust.glob("pinned-*") if path.suffix == "")
+    value = json.loads(pin.read_text())
+    value["packs"]["git"] = "0" * 64  # as if another chrono had pinned
+    pin.write_text(json.dumps(value, sort_keys=True, separators=(",", ":")) + "\n")
+    noted = Path(f"{pin}.rules")
+    rules = json.loads(noted.read_text())
+    rules["rules"] = [one for one in rules["rules"] if one[0] != "git.push-force"]
+    next(one for one in rules["rules"] if one[1] == "git")[2] = 1
+    noted.write_text(json.dumps(rules, sort_keys=True, separators=(",", ":"), ensure_ascii=False) + "\n")
+    ran = chrono("scan", "ls")
+    assert ran.code == 3 and "chrono policy pin" in ran.err
+    shown = chrono("policy", "pin", "--dry-run", CLAUDECODE="1").out
+    assert "rule pack git" in shown and "git.push-force" in shown and "score 1 ->" in shown
+    ran = chrono("policy", "pin")
+    assert ran.code == 4 and "git.push-force" in ran.out
+    since = chrono("policy", "pin", "--yes", "--json").json["since_pin"]
+    assert since["packs"] == {"git": "changed"} and since["rules"]["added"][0]["id"] == "git.push-force"
+    assert chrono("scan", "ls").code == 0
+
+
+def test_the_policy_explains_a_decision(project: Path, chrono: Any) -> None:
+    (project / "chrono-policy.yaml").write_text(
+        "thresholds: {approve: 20}\nrules:\n  - {id: git.push-force, decision: block}\nallow: [make x]\n"
+    )
+    ran = chrono("policy", "--explain", "git push --force origin main")
+    assert ran.code == 0 and ran.out.startswith("block")
+    for part in ("The project policy blocks this rule (line 3)", "ask from 20", "chrono-policy.yaml", "make x"):
+        assert part in ran.out, ran.out
+    value = chrono("policy", "--explain", "ls", "--json").json
+    assert value["decision"] == "allow" and value["thresholds"] == {"block": 70, "ask": 20}
+
+
+def test_the_schema_is_printed(folder: Path, chrono: Any) -> None:
+    import json
+
+    assert json.loads(chrono("policy", "schema").out)["title"] == "chrono policy"
