@@ -14,7 +14,8 @@ from chrono.record.arguments import Unknown
 from chrono.record.crossing import BoundarySpec, Crossing, ainvoke, invoke
 from chrono.record.entry import Json, JsonObject
 from chrono.record.propagation import inject, url_allowed
-from chrono.record.session import HERE
+from chrono.record.session import HERE, rules_of
+from chrono.record.settings import get_settings
 from chrono.trace.traceparent import HEADER
 
 INTERNAL: Final = "chronicle.internal"
@@ -97,8 +98,10 @@ def _announce(request: Any) -> None:
 def _spec(request: Any, options: Mapping[str, Any]) -> BoundarySpec:
     url = request.url
     port = f":{url.port}" if url.port is not None else ""
+    name = f"http {request.method} {url.host}{port}{url.path}"
+    clean = rules_of(get_settings()).clean
     return BoundarySpec(
-        f"http {request.method} {url.host}{port}{url.path}",
+        clean(name) if clean is not None else name,
         "tool",
         Unknown(),
         extract_input=_request,
