@@ -72,6 +72,9 @@ CONTROL_FILES = (
     ".windsurf/hooks.json",
     ".codeium/windsurf/hooks.json",
     ".codeium/hooks.json",
+    ".agents/plugins/chrono",
+    ".amp/plugins",
+    ".config/amp/plugins",
 )
 """Below a project, a home or any folder that a client may be started in: chrono's own files and the clients' hooks."""
 

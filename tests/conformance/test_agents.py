@@ -90,6 +90,16 @@ class TestDevin(AgentAdapterConformance):
     originals = (b'{"model": "m"}',)
 
 
+class TestGoose(AgentAdapterConformance):
+    adapter = adapter("goose")
+    originals = (b'{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "x"}]}]}}',)
+
+
+class TestAmp(AgentAdapterConformance):
+    adapter = adapter("amp")
+    originals = ()
+
+
 def test_every_installed_adapter_is_tried() -> None:
     tried = {suite.adapter.name for suite in AgentAdapterConformance.__subclasses__()}
     assert tried == set(names())

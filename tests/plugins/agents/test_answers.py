@@ -23,7 +23,8 @@ def test_a_refusal_tells_why_on_both_streams(client: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "client", ["codex", "qwen", "droid", "kiro", "devin", "crush", "windsurf", "opencode", "kilo", "gemini"]
+    "client",
+    ["codex", "qwen", "droid", "kiro", "devin", "crush", "windsurf", "opencode", "kilo", "gemini", "goose", "amp"],
 )
 def test_status_two_refuses_where_the_client_obeys_it(client: str) -> None:
     assert refusal(client).exit_code == 2

@@ -13,7 +13,7 @@ import pytest
 from chrono.agents.protocol import SettingsRefused
 from chrono.agents.registry import adapter
 
-OWN = ("copilot", "cline", "opencode", "kilo", "kiro")
+OWN = ("amp", "copilot", "cline", "opencode", "kilo", "kiro")
 
 
 def command(client: str, interpreter: str = "/py") -> str:
@@ -93,3 +93,49 @@ def test_what_switches_hooks_off_is_reported() -> None:
     assert adapter("gemini").inspect(b'{"hooksConfig": {"disabled": ["chrono"]}}').problems
     assert adapter("qwen").inspect(b'{"disableAllHooks": true} // off').problems
     assert adapter("codex").inspect(b"{} // no").problems
+
+
+def test_goose_is_told_to_refuse_where_the_hook_comes_to_no_decision() -> None:
+    one = adapter("goose")
+    made = one.installed(None, command("goose"))
+    assert json.loads(made)["hooks"]["PreToolUse"][0]["hooks"][0]["on_failure"] == "block"
+    for broken in (b'"on_failure": "allow"', b'"on_failure": "other"'):
+        assert one.inspect(made.replace(b'"on_failure": "block"', broken)).problems
+    one_group = json.loads(made)
+    one_group["hooks"]["PreToolUse"][0]["matcher"] = "*"
+    assert one.inspect(json.dumps(one_group).encode()).problems
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+@pytest.mark.parametrize(
+    ("status", "action"), [(0, "allow"), (42, "reject-and-continue"), (None, "reject-and-continue")]
+)
+def test_the_plugin_for_amp_rejects_unless_the_guard_lets_the_call_run(
+    tmp_path: Path, status: int | None, action: str
+) -> None:
+    python = tmp_path / "python"
+    if status is not None:
+        python.write_text(f"#!/bin/sh\ncat > {tmp_path}/seen\necho why >&2\nexit {status}\n")
+        python.chmod(0o755)
+    text = adapter("amp").installed(None, command("amp", str(python))).decode().replace(": any", "")
+    (tmp_path / "plugin.mjs").write_text(text.replace(": string", ""))  # this node may not read TypeScript
+    (tmp_path / "run.mjs").write_text(
+        "import plugin from './plugin.mjs'\n"
+        "const hooks = {}\n"
+        "plugin({ on: (event, run) => { hooks[event] = run } })\n"
+        "const call = { tool: 'shell_command', toolUseID: 'c', thread: { id: 't' }, input: { command: 'ls' } }\n"
+        "console.log(JSON.stringify(await hooks['tool.call'](call)))\n"
+    )
+    done = subprocess.run(
+        ["node", str(tmp_path / "run.mjs")],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        env={"PATH": os.environ["PATH"]},
+    )
+    said = json.loads(done.stdout)
+    assert said["action"] == action
+    assert action == "allow" or said["message"]
+    if status is not None:
+        call = adapter("amp").decode((tmp_path / "seen").read_bytes())
+        assert (call.commands, call.session, call.cwd) == (("ls",), "t", str(tmp_path))

@@ -190,3 +190,23 @@ def test_documented_payloads_are_read() -> None:
     call = decode("antigravity", toolCall={"name": "write_to_file", "args": {"TargetFile": "x"}}, workspacePaths=[P])
     assert (call.event, call.paths) == ("pre", ("x",))
     assert like_claude("devin", "PreToolUse", "exec", {"command": "ls"}).commands == ("ls",)
+
+
+def test_goose_calls_its_folder_otherwise_and_names_tools_by_extension() -> None:
+    def goose(tool: str, given: object, event: str = "PreToolUse") -> Call:
+        body = {"event": event, "session_id": "s", "tool_call_id": "c", "tool_name": tool, "tool_input": given}
+        return decode("goose", **body, working_dir=P)
+
+    call = goose("developer__shell", {"command": "ls"})
+    assert (call.kind, call.commands, call.cwd, call.call_id, call.can_ask) == ("shell", ("ls",), P, "c", False)
+    assert goose("developer__edit", {"path": "x", "before": "a", "after": "b"}).paths == ("x",)
+    call = goose("github__delete_repo", {"path": "x"})
+    assert (call.kind, call.server, call.changes) == ("mcp", "github", True)
+    assert goose("developer__shell", {"command": "ls"}, "PostToolUseFailure").event == "fail"
+
+
+def test_amp_has_the_plugin_send_what_others_send_themselves() -> None:
+    call = like_claude("amp", "tool.call", "shell_command", {"command": "ls"}, tool_use_id="c")
+    assert (call.kind, call.commands, call.call_id) == ("shell", ("ls",), "c")
+    assert like_claude("amp", "tool.call", "apply_patch", {"patchText": PATCH}).paths[0] == "a.txt"
+    assert like_claude("amp", "tool.result", "create_file", {"path": "x"}).event == "post"
