@@ -53,7 +53,7 @@ class Hooked:
             path = self.project / name
             path.parent.mkdir(exist_ok=True)
             path.write_bytes(data)
-        rules = _compiled_rules()
+        rules = compiled_rules()
         if rules is not None:
             shutil.copytree(rules, self.chrono_home / "cache")
             self.chrono_home.chmod(0o700)
@@ -155,7 +155,7 @@ _building = False
 
 
 @cache
-def _compiled_rules() -> str | None:
+def compiled_rules() -> str | None:
     """The compiled rules as the hook of this installation makes them, made once: compiling takes seconds."""
     global _building
     if _building:
