@@ -27,7 +27,7 @@ from chrono.audit.tail import Expected, Tail, find_tail, hands_over
 from chrono.audit.witness import Alarm, Mark, Witness
 from chrono.canonical import Json
 from chrono.clock import Clock, rfc3339
-from chrono.errors import AuditTampered, AuditUnverifiable, KeyRefused, Locked
+from chrono.errors import AuditTampered, AuditUnverifiable, ChronoError, KeyRefused, Locked
 from chrono.files import atomic_write, file_lock
 from chrono.ids import LogId
 from chrono.layout import HomeLayout
@@ -124,13 +124,22 @@ class AuditLog:
         with suppress(Exception):
             self.close()
 
-    def _acknowledge(self, fd: int, size: int) -> None:
+    def _acknowledge(self, fd: int, size: int, end: int) -> None:
         try:
             self._at_step("unlocked")
             settle(fd, self.place.log, size, self._witness, self._at_step)
+            if self._keys.overseer is not None and end:
+                self._tell_overseer(self._keys.overseer, fd, size, end)
         finally:
             os.close(fd)
         self._at_step("acknowledged")
+
+    def _tell_overseer(self, path: str, fd: int, size: int, end: int) -> None:
+        """A witness that is away is told later: by the next append, or by a verification."""
+        from chrono.audit.overseen import told
+
+        with suppress(ChronoError, OSError):
+            told(path, self.log_id, fd, size, end)
 
     def _count_dropped(self) -> None:
         try:
@@ -364,16 +373,17 @@ class Writing:
         return self
 
     def __exit__(self, *_: object) -> None:
-        log, sync_fd = self._log, -1
+        log, sync_fd, end = self._log, -1, 0
         self._held = False
         try:
             if self.appended and log._fd >= 0:
                 # another thread may have other files open once the lock is gone
                 sync_fd = os.dup(log._fd)
+                end = log._tail.offset if log._tail is not None else 0
         finally:
             self._lock.__exit__()
         if sync_fd >= 0:
-            log._acknowledge(sync_fd, self.size_after)
+            log._acknowledge(sync_fd, self.size_after, end)
 
     @property
     def log_id(self) -> LogId:

@@ -19,7 +19,8 @@ _MAX_BYTES = 1 << 22
 
 class External(NamedTuple):
     """`holder` saw `size` records with the tree root `root` (hex) at time `at`; `proof` is what it answered, for those
-    who ask it again. `level`: "remote" (a store of records), "W4" (git), "W5" (a C2SP witness), "W6" (a time stamp)."""
+    who ask it again. `level`: "W2" (a daemon of another account), "remote" (a store of records), "W4" (git), "W5" (a
+    C2SP witness), "W6" (a time stamp)."""
 
     level: str
     holder: str

@@ -24,7 +24,8 @@ _KEY_HINT = "CHRONO_AUDIT_KEY is PKCS#8 PEM or base64 of a 32-byte seed (Ed25519
 class KeySettings(NamedTuple):
     """What the environment says about signing; keys and passphrase are never shown.
 
-    `agent`: the socket of an ssh-agent, which holds the key where `key_file` is an OpenSSH public key.
+    `agent`: the socket of an ssh-agent, which holds the key where `key_file` is an OpenSSH public key. `overseer`: the
+    socket of a witness daemon that each append is told to.
     """
 
     key: str | None = None
@@ -34,6 +35,7 @@ class KeySettings(NamedTuple):
     trusted: tuple[PublicKey, ...] = ()
     passphrase: str | None = None
     agent: str | None = None
+    overseer: str | None = None
 
     def __repr__(self) -> str:
         given = "…" if self.key else None
@@ -41,7 +43,8 @@ class KeySettings(NamedTuple):
 
 
 def settings(environ: Mapping[str, str]) -> KeySettings:
-    """Reads CHRONO_AUDIT_KEY, _KEY_FILE, _PASSPHRASE, _REQUIRE_KEY, _UNSIGNED, _TRUSTED_KEYS and SSH_AUTH_SOCK.
+    """Reads CHRONO_AUDIT_KEY, _KEY_FILE, _PASSPHRASE, _REQUIRE_KEY, _UNSIGNED, _TRUSTED_KEYS, _WITNESS_SOCKET and
+    SSH_AUTH_SOCK.
 
     Raises UsageError, KeyRefused.
     """
@@ -61,6 +64,7 @@ def settings(environ: Mapping[str, str]) -> KeySettings:
         trusted,
         environ.get("CHRONO_AUDIT_PASSPHRASE") or None,
         environ.get("SSH_AUTH_SOCK") or None,
+        environ.get("CHRONO_AUDIT_WITNESS_SOCKET") or None,
     )
 
 

@@ -216,6 +216,7 @@ SECTIONS: tuple[tuple[str, tuple[Verb, ...]], ...] = (
                     ("export", "Export records for a spreadsheet or a SIEM."),
                     ("reveal", "Show what a command was before its secrets were taken out."),
                     ("erase", "Delete what was taken out of a command and kept."),
+                    ("witness-daemon", "Run the witness that another account keeps on this machine."),
                 ),
                 default="show",
             ),

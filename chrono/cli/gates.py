@@ -37,6 +37,7 @@ PEOPLE_ONLY: Mapping[str, tuple[PeopleOnly, ...]] = {
         PeopleOnly("revoke a key", ("revoke_key",)),
         PeopleOnly("send the log elsewhere", ("push",)),
     ),
+    "audit witness-daemon": (PeopleOnly("run the witness of another account"),),
     "git uninstall": (PeopleOnly("take out the hooks of git"),),
     "guard install": (PeopleOnly("change the hooks that guard it"),),
     "guard uninstall": (PeopleOnly("take out the hooks that guard it"),),

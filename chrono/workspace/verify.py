@@ -106,6 +106,7 @@ def verify(ws: Workspace, *, full: bool = False, strict: bool = False, external:
     except (ChronoError, OSError) as error:
         commits, unreadable = None, str(error)
     keys = ws.keys
+    away = _overseen(ws, keys.overseer) if keys.overseer else ""
     report = judge(
         project_place(ws.layout),
         ws.home,
@@ -117,6 +118,8 @@ def verify(ws: Workspace, *, full: bool = False, strict: bool = False, external:
         workers=os.cpu_count() or 1,
         external=external,
     )
+    if away:
+        report = _with_warning(report, away, strict)
     if ws.environ.get("CHRONO_AUDIT_WITNESS") and report.size:
         report = _with_quorum(ws, report, strict)
     if not unreadable:
@@ -227,6 +230,44 @@ def _with_quorum(ws: Workspace, report: Report, strict: bool) -> Report:
     if signed >= quorum.least:
         return report
     told = f"{signed} of the {quorum.least} witnesses that must sign have: chrono audit --witness asks them"
+    return _with_warning(report, told, strict)
+
+
+def _overseen(ws: Workspace, path: str) -> str:
+    """Keeps in mind what the witness daemon has seen of the log, for it to be held against; or why it was not asked.
+
+    It is told the rest afterwards: what it saw before is what counts now.
+    """
+    from chrono.audit.external import External, add_external
+    from chrono.audit.head import read
+    from chrono.audit.overseen import caught_up, seen
+    from chrono.audit.place import log_id, open_plain, project_place
+    from chrono.clock import rfc3339
+
+    place = project_place(ws.layout)
+    try:
+        log = log_id(place)
+        if log is None:
+            return ""
+        state = seen(path, log)
+        if state.size:
+            at = rfc3339(state.at_s * 1_000_000_000)
+            add_external(ws.home, log, [External("W2", path, state.size, state.root, at, "")])
+        fd, _ = open_plain(place.head, os.O_RDONLY)
+        try:
+            head = read(fd)
+        finally:
+            os.close(fd)
+        if head is not None and head.size > state.size and ws.standing().own:
+            caught_up(path, log, place, head.size)
+    except FileNotFoundError:
+        return ""
+    except (ChronoError, OSError) as error:
+        return str(error)
+    return ""
+
+
+def _with_warning(report: Report, told: str, strict: bool) -> Report:
     report = report._replace(warnings=(*report.warnings, told))
     if not strict:
         return report

@@ -516,6 +516,24 @@ def _ssh_signature(ws: Workspace, note: str, out: str) -> str:
     return f"chrono {openssh_line(signer.public)}"
 
 
+def run_witness_daemon(
+    ctx: typer.Context,
+    at: Annotated[str, typer.Option("--socket", metavar="PATH", help="Where it listens.", show_default=False)],
+    folder: Annotated[
+        str, typer.Option("--dir", metavar="DIR", help="Where it keeps what it saw.", show_default=False)
+    ],
+) -> None:
+    """Run the witness that another account keeps on this machine, until it is stopped.
+
+    Started as root or as an account of its own; users set CHRONO_AUDIT_WITNESS_SOCKET to the socket. It keeps hashes
+    only, and never goes back: docs/howto/witness-on-this-machine.md has the systemd unit.
+    """
+    from chrono.audit.overseer import serve
+
+    screen = screen_of(ctx)
+    serve(at, folder, lambda: screen.text(f"listening on {at}"))
+
+
 # --- what was taken out
 
 

@@ -40,6 +40,9 @@ def test_every_verb_fits_on_one_line_of_help(
         assert any(line.split()[:1] == [verb.name] and line.endswith(verb.summary) for line in text.splitlines()), verb
 
 
+SERVES = (("guard", "hook"), ("git", "hook"), ("mcp",), ("audit", "witness-daemon"))
+
+
 @pytest.mark.parametrize("words", EVERY, ids=" ".join)
 def test_every_command_explains_itself_in_80_columns(
     words: tuple[str, ...], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
@@ -49,7 +52,7 @@ def test_every_command_explains_itself_in_80_columns(
     assert text.startswith("Usage: chrono " + " ".join(words))
     assert max(map(len, text.splitlines())) <= 80
     if not VERBS[words[0]].subs or len(words) == 2:
-        assert "--json" in text or words in (("guard", "hook"), ("git", "hook"), ("mcp",)), "protocols of others"
+        assert "--json" in text or words in SERVES, "a process that speaks a protocol"
 
 
 @pytest.mark.parametrize("verb", list(VERBS.values()), ids=lambda verb: verb.name)
