@@ -102,6 +102,8 @@ FAULTS = [
     ("head", "openat:error=EACCES:when=1"),
     ("witness", "openat:error=EACCES:when=1"),
     ("lock", "flock:error=EINTR:when=2"),
+    ("log", "flock:error=EIO:when=1"),
+    ("log", "flock:error=EAGAIN:when=3"),
     ("lock", "openat:error=EMFILE:when=2"),
     ("lock", "pwrite64:error=ENOSPC:when=2"),
 ]
