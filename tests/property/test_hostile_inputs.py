@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import base64
+import importlib
+import pkgutil
+import re
 import time
 
 import pytest
 
+import chrono.scan
 from chrono.policy.decide import decide, settle
 from chrono.policy.model import DEFAULTS
 from chrono.rulepack.discover import compile_packs, discover
@@ -85,6 +89,28 @@ def test_a_megabyte_of_anything_ends_in_time(sign: str, ruleset: Ruleset) -> Non
     text = (sign * (1_000_000 // len(sign)))[: 1_000_000 - 40]
     for whole in (f"{BAD} # {text}", f"{BAD}\n{text}", f"{text}\n{BAD}"):
         assert decided(whole, ruleset) in ("block", "ask")
+
+
+PIECES = ("\\", "\\\\", "\\a", "a", " ", "\t ", "\n", "\r\n", "s/", ";s/", "/", "'", '"', "$", "${", "$(", "(", "[", "{", "a=", "a.",
+          "#", "<", "0", "::", "a,", "-", "%a", "@", "`", "..", "x(", "//", "/*", "&", "a|", "end", "<<E\n")  # fmt: skip
+IN_FRONT = ("", "s/", "s!", "'", '"', "system(", "print ", "a = ", "sed -e 's|a|")
+
+
+def test_no_expression_of_the_scanner_tries_its_way_through(ruleset: Ruleset) -> None:
+    """What can be split in two ways doubles the work with each piece: 34 characters take seconds."""
+    patterns = {
+        pattern
+        for module in pkgutil.walk_packages(chrono.scan.__path__, "chrono.scan.")
+        for pattern in vars(importlib.import_module(module.name)).values()
+        if isinstance(pattern, re.Pattern) and isinstance(pattern.pattern, str)
+    }
+    assert len(patterns) > 60
+    for pattern in patterns:
+        started = time.process_time()
+        for front in IN_FRONT:
+            for piece in PIECES:
+                pattern.sub("", front + (piece * 34)[:34])
+        assert time.process_time() - started < 1.0, pattern.pattern
 
 
 def test_more_than_a_megabyte_is_refused(ruleset: Ruleset) -> None:
