@@ -80,6 +80,7 @@ class Delivery:
         self._failures = 0
         self._trouble: PlaneTrouble | None = None
         self._progress = 0
+        self._busy = False
         self._looked_around = self._pruned = float("-inf")
 
     # --- the caller's side
@@ -122,9 +123,13 @@ class Delivery:
             raise DeliveryError(refused[0], f"{len(refused)} records were set aside; they are in the local store")
 
     def close(self, *, last_wait_s: float = LAST_WAIT_S) -> None:
-        """Delivers as long as the plane takes something, and ends; idempotent. Another process delivers the rest."""
-        if self._sender is not None and self._thread is not None and self._trouble is None:
-            self._delivered(self._writer.written, min(last_wait_s, self._pace.timeout_s))
+        """Delivers as long as the plane takes something, what other processes left for at most `timeout_s`, and ends;
+        idempotent. Another process delivers the rest."""
+        answers = self._trouble is None or self._trouble.status_code is not None
+        if self._sender is not None and self._thread is not None and answers:
+            patience_s = min(last_wait_s, self._pace.timeout_s)
+            if self._delivered(self._writer.written, patience_s):
+                self._others_delivered(patience_s)
         with self._changed:
             thread, self._thread = self._thread, None
             self._changed.notify_all()
@@ -147,6 +152,15 @@ class Delivery:
                 if self._progress != seen:
                     until = time.monotonic() + patience_s
         return True
+
+    def _others_delivered(self, patience_s: float) -> None:
+        """Waits for the end of a round that is on its way through files of ended processes."""
+        with self._changed:
+            until = time.monotonic() + self._pace.timeout_s
+            while self._busy and time.monotonic() < until:
+                seen = self._progress
+                if not self._changed.wait(patience_s) or (self._trouble is not None and self._progress == seen):
+                    return
 
     def _has(self, wanted: Written) -> bool:
         if not wanted.path or wanted.path not in self._own:
@@ -171,6 +185,7 @@ class Delivery:
         with self._running:
             try:
                 while self._next_turn():
+                    self._busy = True
                     try:
                         self._round()
                     except Exception as error:
@@ -178,8 +193,10 @@ class Delivery:
                         LOG.exception("delivery failed; it will be tried again")
                         self._failed(PlaneTrouble(f"delivery failed: {error}"))
                     with self._changed:
+                        self._busy = False
                         self._changed.notify_all()
             finally:
+                self._busy = False
                 self._give_up_leases()
                 if self._sender is not None:
                     self._sender.close()

@@ -27,8 +27,28 @@ MAX_KNOWN = 50_000
 """Pieces that one file's writer remembers; what is forgotten is written again."""
 
 _REFERENCE = re.compile(rb"\x01([0-9a-f]{12})")
-_TEXT = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, check_circular=False, default=repr).encode
-_ASCII = json.JSONEncoder(separators=(",", ":"), ensure_ascii=True, check_circular=False, default=repr).encode
+
+
+def _encoder(*, ensure_ascii: bool) -> Callable[[object], str]:
+    """`JSONEncoder.encode` makes its C encoder anew at each call, which costs as much as a small record takes. Where
+    the interpreter's is not the one known, the slow way is as right."""
+    slow = json.JSONEncoder(separators=(",", ":"), ensure_ascii=ensure_ascii, check_circular=False, default=repr).encode
+    try:
+        from json import encoder
+
+        text = encoder.encode_basestring_ascii if ensure_ascii else encoder.encode_basestring
+        make: Any = encoder.c_make_encoder  # type: ignore[attr-defined]
+        quick = make(None, repr, text, None, ":", ",", False, False, True)
+        sample: dict[str, Any] = {"é\n": [1, 2.5, None, True, "\u20ac", {}], "set": set()}
+        if "".join(quick(sample, 0)) == slow(sample):
+            return lambda value: "".join(quick(value, 0))
+    except Exception:  # noqa: S110 - an interpreter without it, or with another one
+        pass
+    return slow
+
+
+_TEXT = _encoder(ensure_ascii=False)
+_ASCII = _encoder(ensure_ascii=True)
 
 Put = Callable[[bytes], int]
 """Appends a piece and returns the place of its line."""

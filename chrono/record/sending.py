@@ -47,7 +47,7 @@ class Sender:
         self._most = 1 << 30  # of items, lowered while the plane is slow
         self._batch_faults = 0
         self._faults: Counter[int] = Counter()  # by place; of the window that is being sent
-        self._apart: set[int] = set()  # places of the same window that were set aside
+        self._settled: set[tuple[str, int]] = set()  # files and places of it that were taken, or set aside
         self.refused: list[str] = []
 
     def limits(self) -> Limits:
@@ -57,18 +57,18 @@ class Sender:
         return Limits(min(self._limits.items, self._most), self._limits.body_bytes)
 
     def send(self, window: Window, cursor: Cursor) -> None:
-        """Returns once the plane has, or has refused for good, everything in `window`. Raises PlaneTrouble; what it
-        took until then it will deduplicate."""
+        """Returns once the plane has, or has refused for good, everything in `window`. Raises PlaneTrouble; sent
+        again, the window goes on where it stopped."""
         target = self._target
         for item in window.traces:
             self._one(item, partial(target.put_trace, item.body), cursor)
         if window.envelopes:
-            self._batch([item for item in window.envelopes if item.place not in self._apart], cursor)
+            self._batch([item for item in window.envelopes if (cursor.name, item.place) not in self._settled], cursor)
         for item in window.spans:
             self._one(item, partial(target.put_span, item.trace_id, item.body), cursor)
         self._batch_faults = 0
         self._faults.clear()
-        self._apart.clear()
+        self._settled.clear()
         self._most = min(self._most * 2, 1 << 30)
 
     def close(self) -> None:
@@ -78,10 +78,11 @@ class Sender:
         self._target.forked()
 
     def _one(self, item: Item, put: Callable[[], Answer], cursor: Cursor) -> None:
-        if item.place in self._apart:
+        if (cursor.name, item.place) in self._settled:
             return
         answer = self._asked(put)
         if answer.ok:
+            self._settled.add((cursor.name, item.place))
             self._counters.delivered += 1
             self._counters.deduplicated += answer.status == 200 and b'"deduped"' in answer.body
         elif answer.status in REFUSALS or self._gives_up_on(item, answer):
@@ -92,7 +93,7 @@ class Sender:
     def _batch(self, items: Sequence[Item], cursor: Cursor) -> None:
         if not items:
             return
-        answer = self._post(items)
+        answer = self._post(items, cursor)
         if answer.ok:
             return
         if answer.status in REFUSALS:
@@ -121,7 +122,7 @@ class Sender:
         while waiting:
             part = waiting.pop()
             if len(part) > 1 or part is not items:
-                answer = self._post(part)
+                answer = self._post(part, cursor)
             if answer.ok:
                 continue
             if answer.status != 500 and answer.status not in REFUSALS:
@@ -141,9 +142,10 @@ class Sender:
         self._faults[item.place] += 1
         return self._faults[item.place] >= LONELY_FAULTS
 
-    def _post(self, items: Sequence[Item]) -> Answer:
+    def _post(self, items: Sequence[Item], cursor: Cursor) -> Answer:
         answer = self._asked(lambda: self._target.put_envelopes([item.body for item in items]), items=len(items))
         if answer.ok:
+            self._settled.update((cursor.name, item.place) for item in items)
             self._counters.delivered += len(items)
             self._counters.deduplicated += _deduplicated(answer)
         return answer
@@ -159,7 +161,7 @@ class Sender:
 
     def _set_aside(self, item: Item, answer: Answer, cursor: Cursor) -> None:
         said = f"the control plane refuses a record for good ({answer.status}: {answer.detail[:300]})"
-        self._apart.add(item.place)
+        self._settled.add((cursor.name, item.place))
         cursor.set_aside(item.place, item.kind.decode(), answer.status, answer.detail)
         self._counters.set_aside += 1
         self._counters.last_error = said

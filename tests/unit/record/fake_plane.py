@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 import threading
 import time
 from collections import Counter
@@ -82,6 +84,8 @@ class FakePlane:
             return 200, {"status": "ok", "max_batch": self.max_batch, "max_body_bytes": self.max_body_bytes}, {}
         if len(body) > self.max_body_bytes and path.endswith(":batch"):
             return 413, {"detail": "payload too large"}, {}
+        if path == "/count":
+            return 200, {"envelopes": len(self.envelopes), "spans": len(self.spans)}, {}
         value = json.loads(body)
         with self._lock:
             if path.endswith("/envelopes:batch"):
@@ -112,6 +116,17 @@ class FakePlane:
         return 201, {"accepted": len(envelopes) - deduped, "deduped": deduped}, {}
 
 
+def failing_now_and_then() -> Any:
+    """Answers every third request that would write with 503."""
+    asked = iter(range(1 << 60))
+    return lambda method, path, body: 503 if method != "GET" and next(asked) % 3 == 1 else None
+
+
+def hanging(method: str, path: str, body: bytes) -> None:
+    """Accepts, and says nothing."""
+    time.sleep(3600)
+
+
 def slow(seconds: float) -> Any:
     """Takes everything, each after so long."""
 
@@ -119,3 +134,12 @@ def slow(seconds: float) -> Any:
         time.sleep(seconds)
 
     return wait
+
+
+if __name__ == "__main__":  # for benchmarks, as a process of its own; ends with its standard input
+    answers = {"well": None, "503": failing_now_and_then(), "hang": hanging}[sys.argv[1]]
+    plane = FakePlane()
+    plane.answers = answers or plane.answers
+    print(plane.url, flush=True)
+    sys.stdin.read()
+    os._exit(0)
