@@ -5,7 +5,8 @@ Which adapters are installed is left to `registry`, editing of settings files to
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from collections.abc import Mapping
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from chrono.errors import ChronoError
 
@@ -159,4 +160,16 @@ class AgentAdapter(Protocol):
 
     def sample(self, command: str, *, cwd: str) -> bytes:
         """The payload that the client would send before its shell tool runs `command`: for the self-test."""
+        ...
+
+
+@runtime_checkable
+class AsksClient(Protocol):
+    """What an adapter may offer besides: the client's own word about the hooks that it would run."""
+
+    def client_problems(self, settings_path: str, project: str, environ: Mapping[str, str]) -> tuple[str, ...]:
+        """Why the client would not run chrono's hooks in that file, for people; it may start the client to ask.
+
+        Empty where it would, or where it cannot be asked. Writes nothing.
+        """
         ...

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from chrono.agents import settings
-from chrono.agents.protocol import AgentAdapter, Hook
+from chrono.agents.protocol import AgentAdapter, AsksClient, Hook
 from chrono.agents.registry import adapter as load_adapter
 from chrono.agents.registry import names
 from chrono.agents.settings import Memory, SettingsPlan
@@ -249,6 +249,8 @@ def _report(where: _Where, environ: Mapping[str, str]) -> HookReport:
     commands = tuple(dict.fromkeys(hook.command for hook in found.hooks))
     for command in commands:
         fired += self_test(where.adapter, command, cwd=where.project, environ=environ)
+    if found.hooks and isinstance(where.adapter, AsksClient):
+        problems.extend(where.adapter.client_problems(where.path, where.project, environ))
     problems.extend(f"the hook does not hold: {_outcome(one)}" for one in fired if not one.holds)
     seen = last_session(where, environ) if found.hooks else None
     return HookReport(where.adapter.name, where.scope, where.path, found.hooks, tuple(problems), fired, seen)

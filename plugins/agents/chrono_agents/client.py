@@ -72,6 +72,7 @@ class Client:
     - `probe`: the payload that the client sends before its shell tool runs a command in a folder.
     - `reshape`: turns a payload into the form that `dialect` describes; `check` refuses what no hook can judge.
     - `after_exit`: the status with which a word after the call reaches the model.
+    - `asks`: the client's own word about hooks in a settings file (file, project, environment), problems for people.
     - `programs`: the commands that start the client. `misses`: for each scope, what hooks there do not guard; "" for
       both.
     """
@@ -86,6 +87,7 @@ class Client:
     ask: Callable[[str], Reply] | None = None
     reshape: Callable[[Body], Body] = field(default=lambda body: body)
     check: Callable[[Call], None] = field(default=lambda call: None)
+    asks: Callable[[str, str, Mapping[str, str]], tuple[str, ...]] = field(default=lambda path, project, environ: ())
     after_exit: int = 0
     programs: tuple[str, ...] = ()
     misses: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -113,6 +115,9 @@ class Client:
         if decision.decision == "ask" and self.ask is not None and call is not None and call.can_ask:
             return self.ask(reason)
         return self.refuse(reason)
+
+    def client_problems(self, settings_path: str, project: str, environ: Mapping[str, str]) -> tuple[str, ...]:
+        return self.asks(settings_path, project, environ)
 
     def outcome(self, reply: Reply) -> str:
         return self.does(reply)

@@ -11,6 +11,7 @@ import re
 from chrono.agents.hooktree import TIMEOUT_S, HookTree, Place, long_enough, scalar
 from chrono.agents.payload import Dialect, Tool
 from chrono.agents.protocol import Call, PayloadRefused
+from chrono_agents import codex_trust
 from chrono_agents.client import (
     OPEN_FAILURE,
     WORKTREE,
@@ -87,6 +88,7 @@ ADAPTER = Client(
     does=does_like_claude,
     probe=probe_like_claude(permission_mode="default", model="chrono-self-test", tool_use_id="chrono-self-test"),
     check=check,
+    asks=codex_trust.problems,
     after_exit=2,
     programs=("codex",),
     misses={

@@ -139,3 +139,41 @@ def test_the_plugin_for_amp_rejects_unless_the_guard_lets_the_call_run(
     if status is not None:
         call = adapter("amp").decode((tmp_path / "seen").read_bytes())
         assert (call.commands, call.session, call.cwd) == (("ls",), "t", str(tmp_path))
+
+
+APP_SERVER = """#!/bin/sh
+read line; echo '{"method": "noise"}'; echo '{"id": 1, "result": {}}'
+read line; echo '{"id": 2, "result": {"data": [{"cwd": "/", "hooks": [%s]}]}}'; sleep 60
+"""
+
+
+@pytest.mark.parametrize(
+    ("status", "enabled", "heard"),
+    [
+        ("trusted", True, ""),
+        ("managed", True, ""),
+        ("untrusted", True, "untrusted"),
+        ("modified", True, "modified"),
+        ("trusted", False, "switched off"),
+        (None, True, "does not see"),
+    ],
+)
+def test_codex_is_asked_whether_it_trusts_the_hook(
+    tmp_path: Path, status: str | None, enabled: bool, heard: str
+) -> None:
+    path = str(tmp_path / "hooks.json")
+    hook = {"command": command("codex"), "sourcePath": path, "trustStatus": status, "enabled": enabled}
+    program = tmp_path / "codex"
+    program.write_text(APP_SERVER % (json.dumps(hook).replace("\\", "\\\\").replace("'", "'\\''") if status else ""))
+    program.chmod(0o755)
+    said = adapter("codex").client_problems(path, str(tmp_path), {"PATH": f"{tmp_path}:/usr/bin:/bin"})
+    assert (heard in said[0]) if heard else said == ()
+
+
+@pytest.mark.parametrize("script", ["exit 1", "echo nonsense; cat", 'read a; echo \'{"id": 1, "error": {}}\''])
+def test_a_codex_that_cannot_be_asked_is_no_problem_of_the_hook(tmp_path: Path, script: str) -> None:
+    (tmp_path / "codex").write_text(f"#!/bin/sh\n{script}\n")
+    (tmp_path / "codex").chmod(0o755)
+    environ = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
+    assert adapter("codex").client_problems("/x", str(tmp_path), environ) == ()
+    assert adapter("codex").client_problems("/x", str(tmp_path), {"PATH": "/nowhere"}) == ()
