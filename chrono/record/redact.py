@@ -100,9 +100,13 @@ _KEY_ENDS: Final = (
 )  # fmt: skip
 _KEY_NAMES: Final = frozenset({"secret", "pwd", "cookie", "pass", "accesskey"})
 
-_LONGEST_REMEMBERED: Final = 128
-_MOST_REMEMBERED: Final = 4096
-_clean: set[str] = set()  # short texts that hold no secret: names, roles and ids come again and again
+_LONGEST_REMEMBERED: Final = 8192
+_MOST_REMEMBERED: Final = 2 << 20
+_clean: set[str] = set()  # texts without a secret: names come again in every call, a conversation with every turn
+_clean_size = 0  # characters in it
+_OVERHEAD: Final = 64
+_LONGEST_KEY: Final = 128
+_MOST_KEYS: Final = 4096
 _key_memo: dict[str, bool] = {}
 
 
@@ -129,11 +133,18 @@ def redact_default(text: str) -> str:
                     break
     if found is text or found == text:
         if len(text) <= _LONGEST_REMEMBERED:
-            if len(_clean) >= _MOST_REMEMBERED:
-                _clean.clear()
-            _clean.add(text)
+            _remember(text)
         return text
     return found
+
+
+def _remember(text: str) -> None:
+    global _clean_size
+    _clean_size += len(text) + _OVERHEAD
+    if _clean_size > _MOST_REMEMBERED:
+        _clean.clear()
+        _clean_size = len(text) + _OVERHEAD
+    _clean.add(text)
 
 
 def default_redactors() -> list[Redactor]:
@@ -160,8 +171,8 @@ def is_secret_key(key: str) -> bool:
     if known is None:
         squeezed = key.replace("_", "").replace("-", "").replace(".", "").replace(" ", "").lower()
         known = squeezed in _KEY_NAMES or squeezed.endswith(_KEY_ENDS)
-        if len(key) <= _LONGEST_REMEMBERED:
-            if len(_key_memo) >= _MOST_REMEMBERED:
+        if len(key) <= _LONGEST_KEY:
+            if len(_key_memo) >= _MOST_KEYS:
                 _key_memo.clear()
             _key_memo[key] = known
     return known

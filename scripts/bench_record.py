@@ -1,0 +1,172 @@
+"""Owns the measurement of what recording costs the caller, beside the real Chronicle SDK in the same run.
+
+Both sides cross the same tool boundary, in processes of their own that take turns; a figure is the median over the
+turns, a verdict a ratio, so that machines compare. Delivery is `bench_delivery.py`. Usage: bench_record.py [--turns N]
+[--calls N] [--json]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# what is measured -> (its name in words, the most that ours may take of the real one)
+RATIOS = {
+    "on_cpu_us": ("recording on, tool boundary, CPU of the caller", 1.0),
+    "off_cpu_us": ("recording off", 1.2),
+    "model_cpu_us": ("recording on, model boundary, 2 kB of messages", 1.0),
+    "span_cpu_us": ("a whole span with one call", 1.0),
+}
+
+
+def main() -> int:
+    """Prints the table; exit status 1 where a ratio or the tail is missed."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--turns", type=int, default=5)
+    parser.add_argument("--calls", type=int, default=2000)
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--side", choices=["ours", "real"], help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.side:
+        print(json.dumps(turn(arguments.side, arguments.calls)))
+        return 0
+    return compare(arguments.turns, arguments.calls, as_json=arguments.json)
+
+
+def compare(turns: int, calls: int, *, as_json: bool) -> int:
+    made = subprocess.run([str(ROOT / "scripts" / "peers")], check=False, capture_output=True, text=True)
+    if made.returncode:
+        print(f"error: the real package cannot be installed\n{made.stderr}", file=sys.stderr)
+        return 1
+    python = made.stdout.strip().splitlines()[-1]
+    found: dict[str, list[dict[str, float]]] = {"ours": [], "real": []}
+    for number in range(turns):
+        for side in ("ours", "real") if number % 2 else ("real", "ours"):
+            with tempfile.TemporaryDirectory(prefix="chrono-bench-") as folder:
+                command = [python, __file__, "--side", side, "--calls", str(calls)]
+                environment = {**os.environ, "CHRONO_HOME": folder, "HOME": folder}
+                done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=folder, env=environment)
+                found[side].append(json.loads(done.stdout))
+    median = {
+        side: {name: statistics.median(one[name] for one in rows) for name in rows[0]} for side, rows in found.items()
+    }
+    rows = [
+        {"what": words, "ours_us": median["ours"][name], "real_us": median["real"][name], "limit": limit,
+         "ratio": median["ours"][name] / median["real"][name]}
+        for name, (words, limit) in RATIOS.items()
+    ]  # fmt: skip
+    tail = median["ours"]["p99_us"] / median["ours"]["p50_us"]
+    met = all(row["ratio"] <= row["limit"] for row in rows) and tail <= 5
+    if as_json:
+        print(json.dumps({"rows": rows, "p99_to_p50": tail, "latency": median, "met": met}, indent=2))
+        return 0 if met else 1
+    print(f"{'':48} {'ours us':>9} {'real us':>9} {'ratio':>6} {'limit':>6}")
+    for row in rows:
+        mark = "" if row["ratio"] <= row["limit"] else "  MISSED"
+        figures = f"{row['ours_us']:9.1f} {row['real_us']:9.1f} {row['ratio']:6.2f} {row['limit']:6.2f}"
+        print(f"{row['what']:48} {figures}{mark}")
+    for side in ("ours", "real"):
+        p50, p99 = median[side]["p50_us"], median[side]["p99_us"]
+        print(f"latency of a call while delivering, {side}: p50 {p50:.0f} us, p99 {p99:.0f} us")
+    print(f"p99 to p50 of ours: {tail:.1f} (limit 5){'' if tail <= 5 else '  MISSED'}")
+    return 0 if met else 1
+
+
+class Client:
+    """A control plane that takes everything at once, so that only the recorder is measured."""
+
+    def upsert_trace(self, trace: Any) -> None: ...
+
+    def upsert_span(self, span: Any) -> None: ...
+
+    def append_envelopes(self, envelopes: Any) -> None: ...
+
+    def read_span_envelopes(self, trace_id: str, span_id: str) -> list[Any]:
+        return []
+
+    def close(self) -> None: ...
+
+
+def turn(side: str, calls: int) -> dict[str, float]:
+    """Cost of one side, in microseconds a call."""
+    chronicle: Any
+    if side == "real":
+        import chronicle
+    else:
+        sys.path.insert(0, str(ROOT))
+        from chrono import record as chronicle
+    # Ours keeps everything in the local store; theirs keeps nothing without a plane, so it gets one.
+    chronicle.configure(**({"client": Client(), "trace_registration": "lazy"} if side == "real" else {}))
+
+    def plain(query: str, limit: int = 10, filters: Any = None) -> dict[str, Any]:
+        return {"results": [{"title": "a title", "score": 0.5, "url": "https://example.com/a"}] * 3}
+
+    tool = chronicle.boundary("search")(plain)
+    model = chronicle.wrap_llm("chat", lambda model, messages: {"role": "assistant", "content": "an answer " * 20})
+    messages = [
+        {"role": role, "content": "some words that a person or a model said " * 6} for role in ("user", "assistant")
+    ]
+    messages = messages * 4
+
+    def search(number: int) -> None:
+        tool(f"weather in Berlin {number}", limit=5, filters={"lang": "de", "year": [2024, 2025]})
+
+    def bare(number: int) -> None:
+        plain(f"weather in Berlin {number}", limit=5, filters={"lang": "de", "year": [2024, 2025]})
+
+    def request(number: int) -> None:
+        with chronicle.record("request"):
+            search(number)
+
+    result = {}
+    with chronicle.record("warm"):
+        cpu(search, calls // 10)
+        result["on_cpu_us"] = cpu(search, calls) - cpu(bare, calls)
+        result["model_cpu_us"] = cpu(lambda _: model("a-model", messages), calls // 4)
+    result["span_cpu_us"] = cpu(request, calls // 10)
+    if side == "ours":
+        chronicle.configure(client=Client())
+    with chronicle.record("load"):
+        result.update(latency(search, calls))
+    chronicle.configure(enabled=False)
+    with chronicle.record("off"):
+        result["off_cpu_us"] = cpu(search, calls * 5) - cpu(bare, calls * 5)
+    return result
+
+
+def cpu(call: Any, calls: int) -> float:
+    """CPU of the calling thread, the least of three goes."""
+    goes = []
+    for _ in range(3):
+        began = time.thread_time_ns()
+        for number in range(calls):
+            call(number)
+        goes.append((time.thread_time_ns() - began) / calls / 1000)
+    return min(goes)
+
+
+def latency(call: Any, calls: int) -> dict[str, float]:
+    """What single calls take by the clock while the delivery thread works, at a rate that it can follow."""
+    taken = []
+    for number in range(calls):
+        began = time.perf_counter_ns()
+        call(number)
+        taken.append((time.perf_counter_ns() - began) / 1000)
+        if number % 10 == 9:
+            time.sleep(0.002)
+    taken.sort()
+    return {"p50_us": taken[len(taken) // 2], "p99_us": taken[len(taken) * 99 // 100]}
+
+
+if __name__ == "__main__":
+    sys.exit(main())
