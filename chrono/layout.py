@@ -143,6 +143,10 @@ class HomeLayout(NamedTuple):
         """Checkpoints of one log that others, elsewhere, have seen and kept."""
         return os.path.join(self.witness, f"{log_id}.external")
 
+    def verified(self, log_id: str) -> str:
+        """How far one log was verified, signed."""
+        return os.path.join(self.witness, f"{log_id}.verified")
+
     @property
     def reveal(self) -> str:
         """What was taken out of commands, where a person asked to keep it."""

@@ -17,6 +17,7 @@ from chrono.audit.pin import Pin
 from chrono.audit.place import Line, lines
 from chrono.audit.record import MAX_LINE_BYTES, NO_PREV, ROTATE_PREFIX, Record, read, signature_holds
 from chrono.audit.report import Notebook
+from chrono.audit.resume import Verified
 from chrono.audit.spread import Asking, Crew
 from chrono.canonical import Json, NotCanonical
 from chrono.errors import KeyRefused
@@ -71,7 +72,44 @@ class Chain:
         self._signs: PublicKey | None = None  # the key that the last record is due to be signed by
         self._revoked: set[str] = set()
         self._signed_since: list[tuple[int, str]] = []
-        self._depth = FAST
+        self._depth = self._asked_depth = FAST
+        self.begun = self.ended = 0
+        """Where in the file reading began, and where the last whole record ended."""
+
+    def resume(self, state: Verified, key: PublicKey) -> None:
+        """Begins behind the records of `state`, which `key` signed and whose last record is there. Before `read`."""
+        self.key = key
+        self.signed, self.count, self.tree, self.leaf = True, state.size, state.tree, state.leaf
+        self.roots = {size: root for size, root, _ in state.seen}
+        self.leaves = {size: leaf for size, _, leaf in state.seen}
+        self.anchors = {commit: (n, digest) for commit, n, digest in state.anchors}
+        self.pruned, self.excused = set(state.pruned), set(state.excused)
+        self.earlier_logs, self.open_sessions = set(state.earlier_logs), set(state.open_sessions)
+        self.resets, self._last_at = state.resets, state.last_at
+        self._signed_since, self._revoked = list(state.keys), set(state.revoked)
+        self.begun = state.offset
+
+    def verified(self, at: str) -> Verified:
+        """What is known behind the last whole record, for `resume`."""
+        return Verified(
+            log=self._trust.log,
+            at=at,
+            depth=self._asked_depth,
+            size=self.count,
+            offset=self.ended,
+            leaf=self.leaf,
+            hashes=tuple(part.hex() for part in self.tree.hashes),
+            last_at=self._last_at,
+            seen=tuple((size, root, self.leaves.get(size, "")) for size, root in sorted(self.roots.items())),
+            anchors=tuple((commit, n, digest) for commit, (n, digest) in self.anchors.items()),
+            pruned=tuple(sorted(self.pruned)),
+            excused=tuple(sorted(self.excused)),
+            earlier_logs=tuple(sorted(self.earlier_logs)),
+            resets=self.resets,
+            open_sessions=tuple(sorted(self.open_sessions)),
+            keys=tuple(self._signed_since),
+            revoked=tuple(sorted(self._revoked)),
+        )
 
     def read(self, fd: int, *, depth: int, sizes: Iterable[int], workers: int = 1) -> None:
         """Reads the log. `roots` and `leaves` then hold root and last leaf (hex) of the tree at each of `sizes`.
@@ -81,13 +119,14 @@ class Chain:
         """
         wanted = frozenset(sizes)
         self._seen(wanted)
-        self._depth = depth
-        offset = self._quickly(fd, wanted, workers)
+        self._depth = self._asked_depth = depth
+        self.ended = offset = self._quickly(fd, wanted, workers)
         for line in _settled_lines(fd, offset):
             if not line.whole:
                 self._notes.warn(f"the last {line.length} bytes are part of a record that a crash cut off")
                 break
             self._take(line, wanted)
+            self.ended = line.offset + line.length + 1
         self._end()
 
     def _take(self, line: Line, wanted: frozenset[int]) -> None:
@@ -104,11 +143,11 @@ class Chain:
     def _quickly(self, fd: int, wanted: frozenset[int], workers: int) -> int:
         """Reads as much as is quickly read: stretches in which all is as it should be. The offset where it ended."""
         end = os.fstat(fd).st_size
-        first = next(lines(fd), None)
-        if first is None or not first.whole or end < QUICK_BYTES:
-            return 0
+        first = next(lines(fd, self.begun), None)
+        if first is None or not first.whole or end - self.begun < QUICK_BYTES:
+            return self.begun
         self._take(first, wanted)
-        offset = first.length + 1
+        offset = self.begun + first.length + 1
         if self.key is None or not self.signed:
             return offset
         asking = Asking(fd, offset, end, self._trust.log, self._depth, sorted(wanted))

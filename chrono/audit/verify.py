@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
+from contextlib import suppress
+from typing import NamedTuple
 
 from chrono.audit import checkpoint, head
 from chrono.audit.append import boot_id
@@ -29,13 +31,14 @@ from chrono.audit.report import (
     completeness_of,
     integrity_of,
 )
+from chrono.audit.resume import Verified, read_verified, still_there, write_verified
 from chrono.audit.witness import EMPTY, State, Witness
 from chrono.canonical import NotCanonical
 from chrono.errors import AuditUnverifiable, ChronoError
 from chrono.layout import HomeLayout
-from chrono.signing import PublicKey
+from chrono.signing import PublicKey, Signer
 
-__all__ = ["AuditFinding", "CommitLookup", "Level", "Report", "Trailer", "read_records", "verify"]
+__all__ = ["AuditFinding", "CommitLookup", "Keep", "Level", "Report", "Trailer", "read_records", "verify"]
 
 
 def verify(
@@ -49,21 +52,34 @@ def verify(
     strict: bool = False,
     workers: int = 1,
     external: tuple[External, ...] = (),
+    resume: bool = False,
+    keep: Keep | None = None,
 ) -> Report:
     """Judges the log at `place`. Never raises for anything a file can hold, and takes no lock.
 
     `trusted`: keys that an auditor trusts instead of this home's pin. `strict`: every line must have its one form, and
     warnings and resets fail, too. `full`: every signature, too, not only chain, tree, last signature, witness and
     anchors. `workers`: so many processes may help. `external`: what others, elsewhere, say to have seen, besides what
-    they answered before.
+    they answered before. `resume`: go on behind what was verified as closely before and kept, where that is possible;
+    what is before it is not read again. `keep`: who signs how far the log is verified now, where it is intact.
     """
     depth = FULL if full else STRICT if strict else FAST
-    run = _run(_Verification(place, home, trusted, require_key, workers, external), commits, depth)
+    run = _run(_Verification(place, home, trusted, require_key, workers, external, resume=resume), commits, depth)
     if run.notes.findings and not full:
         # something is wrong: read every line closely, to name what it is and where
         closely = _run(_Verification(place, home, trusted, require_key, workers, external), commits, FULL)
         run = closely if closely.notes.findings else run
-    return run.report(strict)
+    report = run.report(strict)
+    if keep is not None and report.exit_code == 0:
+        run.keep(keep)
+    return report
+
+
+class Keep(NamedTuple):
+    """Who signs how far a log was verified, and the time."""
+
+    signer: Signer
+    at: str
 
 
 def _run(run: _Verification, commits: CommitLookup | None, depth: int) -> _Verification:
@@ -90,6 +106,8 @@ class _Verification:
         require_key: bool,
         workers: int,
         external: tuple[External, ...],
+        *,
+        resume: bool = False,
     ) -> None:
         self.place = place
         self.home = home
@@ -97,6 +115,8 @@ class _Verification:
         self.require_key = require_key
         self.workers = workers
         self.external = external
+        self.resume = resume
+        self.resumed: Verified | None = None
         self.notes = Notebook()
         self.levels: list[Level] = []
         self.unanchored: list[str] = []
@@ -126,6 +146,8 @@ class _Verification:
             sizes += [signed_head.size] if signed_head is not None else []
             self.external += read_external(self.home, trust.log)
             sizes += [entry.size for entry in self.external]
+            if self.resume:
+                self._go_on(fd, trust, chain, depth, sizes)
             chain.read(fd, depth=depth, sizes=sizes, workers=self.workers)
         finally:
             os.close(fd)
@@ -136,6 +158,25 @@ class _Verification:
         else:
             self.levels.append(Level("W3", "not checked", "no savepoints here"))
         self._against_external(chain)
+
+    def _go_on(self, fd: int, trust: Trust, chain: Chain, depth: int, sizes: list[int]) -> None:
+        """Begins behind what was verified before, if as closely, and if nothing is asked of what is before it that was
+        not asked then."""
+        key = trust.pin.active if trust.pin is not None else None
+        state = read_verified(self.home, trust.log, key) if key is not None else None
+        if key is None or state is None or state.depth < depth or not still_there(fd, state):
+            return
+        known = {size for size, _, _ in state.seen}
+        if all(size >= state.size or size in known for size in sizes):
+            chain.resume(state, key)
+            self.resumed = state
+
+    def keep(self, keep: Keep) -> None:
+        """Keeps how far the log is verified, where the key that signs it is the log's own."""
+        chain = self.chain
+        if chain is not None and chain.signed and chain.key == keep.signer.public and not self.trusted:
+            with suppress(OSError, NotCanonical):
+                write_verified(self.home, chain.verified(keep.at), keep.signer)
 
     def _missing(self) -> None:
         pin = pin_of_path(self.home, self.place.folder)
@@ -334,6 +375,9 @@ class _Verification:
         code, integrity = integrity_of(
             self.notes, self.levels, self.unverifiable, resets, (seen, count), trusted_elsewhere=bool(self.trusted)
         )
+        if self.resumed is not None and code in (0, 22):
+            before = self.resumed
+            integrity += f"; the first {before.size:,} records were verified on {before.at[:19]}Z and not read again"
         sessions = len(chain.open_sessions) if chain is not None else 0
         return Report(
             findings=tuple(self.notes.findings),

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from chrono.audit.cosign import Answer, Quorum
     from chrono.audit.external import External
     from chrono.audit.push import Kept
-    from chrono.audit.verify import Report, Trailer
+    from chrono.audit.verify import Keep, Report, Trailer
     from chrono.store.repository import Store
     from chrono.store.savepoint import Savepoint
     from chrono.workspace.project import Workspace
@@ -88,11 +88,19 @@ def parse_trailer(text: str) -> tuple[str, int, str]:
     return parts[1], int(parts[2]), parts[3]
 
 
-def verify(ws: Workspace, *, full: bool = False, strict: bool = False, external: tuple[External, ...] = ()) -> Report:
+def verify(
+    ws: Workspace,
+    *,
+    full: bool = False,
+    strict: bool = False,
+    external: tuple[External, ...] = (),
+    resume: bool = False,
+) -> Report:
     """The verdict on the project's log and on its tie to the savepoints, both ways. Never raises for what files hold.
 
     `strict`: every line in its one form, and warnings and resets fail, too. `full`: every signature, too. All cores
-    help with a long log. A store that cannot be read leaves the savepoints unchecked, and the report says so.
+    help with a long log. `resume`: what was verified before, as closely, is not read again. A store that cannot be read
+    leaves the savepoints unchecked, and the report says so.
     """
     from chrono.audit.place import project_place
     from chrono.audit.verify import verify as judge
@@ -117,6 +125,8 @@ def verify(ws: Workspace, *, full: bool = False, strict: bool = False, external:
         strict=strict,
         workers=os.cpu_count() or 1,
         external=external,
+        resume=resume,
+        keep=_keep(ws),
     )
     if away:
         report = _with_warning(report, away, strict)
@@ -231,6 +241,23 @@ def _with_quorum(ws: Workspace, report: Report, strict: bool) -> Report:
         return report
     told = f"{signed} of the {quorum.least} witnesses that must sign have: chrono audit --witness asks them"
     return _with_warning(report, told, strict)
+
+
+def _keep(ws: Workspace) -> Keep | None:
+    """Who signs how far the log was verified; None where the key cannot be had, which is no reason to stop."""
+    from chrono.audit.keys import find_signer
+    from chrono.audit.pin import read_pin
+    from chrono.audit.place import log_id, project_place
+    from chrono.audit.verify import Keep
+    from chrono.clock import rfc3339
+
+    try:
+        log = log_id(project_place(ws.layout))
+        pin = read_pin(ws.home, log) if log is not None and ws.standing().own else None
+        signer = find_signer(ws.home, ws.keys, wanted=pin.active) if pin is not None and pin.active else None
+    except (ChronoError, OSError):
+        return None
+    return Keep(signer, rfc3339(ws.clock.now_ns())) if signer is not None else None
 
 
 def _overseen(ws: Workspace, path: str) -> str:

@@ -38,6 +38,9 @@ def run_show(
     strict: Annotated[
         bool, typer.Option("--strict", help="With --verify: every line's form; warnings and resets fail, too.")
     ] = False,
+    new: Annotated[
+        bool, typer.Option("--new", help="With --verify: only what came since; the rest was verified before.")
+    ] = False,
     keys: Annotated[bool, typer.Option("--keys", help="Which keys sign and are trusted; never a key itself.")] = False,
     reset_witness: Annotated[
         bool, typer.Option("--reset-witness", help="End an alarm that you have looked into; this is recorded.")
@@ -108,6 +111,8 @@ def run_show(
         raise UsageError("--reason belongs to --reset-witness, --rotate-key or --revoke-key")
     if (new_key is not None and not rotate_key) or (trusted_until is not None and revoke_key is None):
         raise UsageError("--new-key belongs to --rotate-key, --trusted-until to --revoke-key")
+    if new and not verify:
+        raise UsageError("--new belongs to --verify")
     if against is not None and not verify:
         raise UsageError("--against belongs to --verify")
     if csv != (out is not None):
@@ -120,7 +125,7 @@ def run_show(
     if push is not None or verify_remote:
         return _elsewhere(screen, ws, push, verify_remote=verify_remote, full=full, strict=strict, json=json)
     if verify:
-        return _verify(screen, ws, against, full=full, strict=strict, json=json)
+        return _verify(screen, ws, against, full=full, strict=strict, new=new, json=json)
     if any(acts[1:]):
         from chrono.cli import audit_keys
 
@@ -210,11 +215,13 @@ def run_export(
 # --- the verdict
 
 
-def _verify(screen: Screen, ws: Workspace, against: str | None, *, full: bool, strict: bool, json: bool) -> int:
+def _verify(
+    screen: Screen, ws: Workspace, against: str | None, *, full: bool, strict: bool, new: bool, json: bool
+) -> int:
     from chrono.workspace.verify import verify, with_copy
 
     with screen.working("verifying"):
-        report = verify(ws, full=full, strict=strict)
+        report = verify(ws, full=full, strict=strict, resume=new)
         if against is not None:
             report = with_copy(ws, report, against)
     if json:
