@@ -10,18 +10,32 @@ import hashlib
 import os
 import stat
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 from chrono.errors import StoreError
 from chrono.store.contents import Entry
 from chrono.store.disk import READ_FILE, READ_FOLDER, Disk
 from chrono.store.handles import FolderHandles
 from chrono.store.names import STAGE_PREFIX, control_names
+from chrono.store.reading import key_of
 from chrono.store.restore import Left, Restored, RestorePlan, Step
+from chrono.store.statcache import Key
 
 Blob = Callable[[bytes], tuple[int, Iterator[bytes]]]
 """A blob by its 20-byte id: its size in bytes, and its content in pieces."""
 
 _CHUNK_BYTES = 1 << 20
+
+RACY_NS = 20_000_000
+"""The clock of a file system may be this much behind."""
+
+
+class Staged(NamedTuple):
+    """What a staged file was when its content, checked against its id, was complete."""
+
+    inode: int
+    size: int
+    mtime_ns: int
 
 
 class Stage:
@@ -30,6 +44,7 @@ class Stage:
     def __init__(self, folder: bytes, disk: Disk) -> None:
         self._folder = folder
         self._disk = disk
+        self.files: dict[bytes, Staged] = {}
 
     def fill(self, plan: RestorePlan, blob: Blob) -> None:
         """Writes each new content, checks it against its id, and syncs once. Raises OSError, StoreError."""
@@ -56,6 +71,8 @@ class Stage:
             if digest.hexdigest() != entry.oid:
                 raise StoreError(f"object {entry.oid} is damaged: its content has another id")
             self._disk.fchmod(fd, stat.S_IMODE(entry.mode))
+            found = os.fstat(fd)
+            self.files[name] = Staged(found.st_ino, found.st_size, found.st_mtime_ns)
         finally:
             os.close(fd)
 
@@ -88,6 +105,8 @@ class Applier:
         self._modes: dict[bytes, int] = {}
         self._left: list[Left] = []
         self._looked_at: bytes | None = None
+        self.placed: dict[str, Key] = {}
+        """Stat keys of files that were what was staged right after they got their names."""
 
     def run(self) -> Restored:
         """Durable when it returns. Raises OSError half-way: the journal then says what was meant."""
@@ -155,12 +174,24 @@ class Applier:
         for number, step, path in steps:
             if step.act in ("write", "link"):
                 fd, name = self._parent(path)
+                staged = b"%d" % number
                 try:
-                    self._disk.rename(b"%d" % number, name, stage_fd, fd)
+                    self._disk.rename(staged, name, stage_fd, fd)
+                    self._note_placed(step.path, self._stage.files.get(staged), fd, name)
                 except OSError as error:
                     if error.errno != errno.EXDEV:
                         raise
-                    self._copy(b"%d" % number, name, stage_fd, fd)
+                    self._copy(staged, name, stage_fd, fd)
+
+    def _note_placed(self, path: str, staged: Staged | None, fd: int, name: bytes) -> None:
+        """Nobody else could reach the file before its rename, which is late enough to be told by its time: who wrote
+        since left another one."""
+        if staged is None:
+            return
+        found = os.stat(name, dir_fd=fd, follow_symlinks=False)
+        same = staged == (found.st_ino, found.st_size, found.st_mtime_ns)
+        if same and found.st_ctime_ns - found.st_mtime_ns > RACY_NS:
+            self.placed[path] = key_of(found)
 
     def _copy(self, source: bytes, name: bytes, stage_fd: int, dir_fd: int) -> None:
         """The folder is on another file system: the content waits beside its target instead."""

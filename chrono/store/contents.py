@@ -6,7 +6,7 @@ Entries carry full mode bits, from the tree and the metadata together. Paths are
 from __future__ import annotations
 
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from chrono.store import tree
@@ -54,10 +54,12 @@ class Contents:
         """The entries of one tree object by the files' names. Submodule links, which we never write, are left out."""
         found = self._known.get(oid)
         if found is None:
-            entries = tree.parse(self._read_tree(oid))
-            found = {file_name(entry.name): entry for entry in entries if entry.mode != tree.GITLINK}
-            self._known[oid] = found
+            found = self._known[oid] = _by_name(tree.rows(self._read_tree(oid)))
         return found
+
+    def rows(self, oid: bytes) -> frozenset[tree.Row]:
+        """The entries of one tree object as they are in it: to be compared, since most are equal."""
+        return frozenset(tree.rows(self._read_tree(oid)))
 
     def entry(self, path: bytes, found: tree.TreeEntry) -> Entry:
         kind = _TYPES.get(found.mode, stat.S_IFREG)
@@ -101,12 +103,11 @@ class Contents:
             folder, mine, theirs = stack.pop()
             if mine == theirs:
                 continue
-            left = self.list(mine) if mine is not None else {}
-            right = other.list(theirs) if theirs is not None else {}
-            for name in left.keys() | right.keys():
-                a, b = left.get(name), right.get(name)
-                if a is not None and b is not None and a[1:] == b[1:]:
-                    continue
+            left = self.rows(mine) if mine is not None else frozenset()
+            right = other.rows(theirs) if theirs is not None else frozenset()
+            old_rows, new_rows = _by_name(left - right), _by_name(right - left)
+            for name in old_rows.keys() | new_rows.keys():
+                a, b = old_rows.get(name), new_rows.get(name)
                 path = folder + b"/" + name if folder else name
                 old = self.entry(path, a) if a is not None else None
                 new = other.entry(path, b) if b is not None else None
@@ -132,6 +133,11 @@ class Contents:
 def _same_folder(old: Entry | None, new: Entry | None) -> bool:
     """Two folders of the same mode differ only by what is in them, which is told by itself."""
     return old is not None and new is not None and old.is_folder and new.is_folder and old.mode == new.mode
+
+
+def _by_name(rows: Iterable[tree.Row]) -> dict[bytes, tree.TreeEntry]:
+    entries = map(tree.entry, rows)
+    return {file_name(entry.name): entry for entry in entries if entry.mode != tree.GITLINK}
 
 
 def _by_parts(path: bytes) -> list[bytes]:

@@ -46,9 +46,9 @@ class Disk:
     def write(self, fd: int, data: bytes | memoryview) -> None:
         """All of `data`. Raises OSError (ENOSPC, EFBIG, EIO)."""
         self._at_step("write", b"")
-        view = memoryview(data)
-        while view:
-            view = view[os.write(fd, view) :]
+        written = os.write(fd, data)
+        while written < len(data):
+            written += os.write(fd, memoryview(data)[written:])
 
     def write_at(self, fd: int, data: bytes, offset: int) -> None:
         self._at_step("write", b"")

@@ -144,36 +144,37 @@ class Objects:
 
         The content is not checked against the id: the reader does that as it goes. Raises StoreError.
         """
-        known = tuple(self._packs.values())
         try:
-            streamed = self._stream_packed(oid, known)
-            packed = self._read_packed(oid, known) if streamed is None else None
+            found = self._packed_blob(oid, self._packs.values())
         except PackGone:
-            streamed = packed = None
-        if streamed is not None:
-            return streamed
-        if packed is None:
-            try:
-                fd = os.open(self.path(oid), READ_FILE)
-            except (FileNotFoundError, NotADirectoryError):
-                streamed = self._stream_packed(oid, self.indexes())
-                if streamed is not None:
-                    return streamed
-                data = self.read_as(oid, b"blob")
-                return len(data), iter((data,))
-            return self._open_loose(fd, oid)
-        kind, data = packed
-        if kind != b"blob":
-            raise StoreError(f"object {oid.hex()} is a {kind.decode()}, not a blob")
-        return len(data), iter((data,))
+            found = None
+        if found is not None:
+            return found
+        try:
+            fd = os.open(self.path(oid), READ_FILE)
+        except (FileNotFoundError, NotADirectoryError):
+            for _ in range(_TRIES):
+                try:
+                    found = self._packed_blob(oid, self.indexes())
+                    break
+                except PackGone:
+                    self.close()
+            if found is not None:
+                return found
+            data = self.read_as(oid, b"blob")
+            return len(data), iter((data,))
+        return self._open_loose(fd, oid)
 
-    def _stream_packed(self, oid: bytes, indexes: Iterable[PackIndex]) -> tuple[int, Iterator[bytes]] | None:
-        for index in indexes:
+    def _packed_blob(self, oid: bytes, indexes: Iterable[PackIndex]) -> tuple[int, Iterator[bytes]] | None:
+        for index in (self._last, *indexes) if self._last is not None else indexes:
             offset = index.offset(oid)
-            if offset is not None:
-                found = index.stream(offset, STREAM_ABOVE_BYTES)
-                if found is not None:
-                    return found
+            if offset is None:
+                continue
+            self._last = index
+            kind, size, pieces = index.content(offset, STREAM_ABOVE_BYTES)
+            if kind != b"blob":
+                raise StoreError(f"object {oid.hex()} is a {kind.decode()}, not a blob")
+            return size, pieces
         return None
 
     def _open_loose(self, fd: int, oid: bytes) -> tuple[int, Iterator[bytes]]:

@@ -256,14 +256,18 @@ class PackIndex:
             number, _, _, base = self._head(base)
         raise StoreError("an object in a pack is damaged: its deltas have no end")
 
-    def stream(self, offset: int, above_bytes: int) -> tuple[int, Iterator[bytes]] | None:
-        """(size, content in pieces) of a blob larger than `above_bytes` that is no delta; None for all else.
+    def content(self, offset: int, above_bytes: int) -> tuple[bytes, int, Iterator[bytes]]:
+        """(kind, size, content in pieces) of the object at `offset`.
 
-        Remotes pack what a savepoint keeps loose. Raises StoreError where it is damaged, PackGone.
+        A blob larger than `above_bytes` that is no delta is read a megabyte at a time: remotes pack what a savepoint
+        keeps loose. All else is one piece. Raises StoreError where it is damaged, PackGone.
         """
         number, size, position, base = self._head(offset)
-        if base is not None or size <= above_bytes or KIND_NAMES[number] != b"blob":
-            return None
+        if base is not None:
+            kind, data = self.read(offset)
+            return kind, len(data), iter((data,))
+        if size <= above_bytes or KIND_NAMES[number] != b"blob":
+            return KIND_NAMES[number], size, iter((_inflate(self._file(), position, size),))
         path = self.pack_path
         try:
             fd = os.open(path, READ_FILE)
@@ -271,7 +275,7 @@ class PackIndex:
             raise PackGone(f"{os.fsdecode(path)} is gone") from None
         except OSError as error:
             raise StoreError(f"{os.fsdecode(path)} cannot be read: {error}") from None
-        return size, _pieces(fd, position, size)
+        return b"blob", size, _pieces(fd, position, size)
 
     def _head(self, offset: int) -> tuple[int, int, int, int | None]:
         """(kind as a number, size, where the stream begins, offset of the base if it is a delta)."""
@@ -342,25 +346,20 @@ class PackIndex:
 
 
 def _inflate(source: mmap.mmap, start: int, size: int) -> bytes:
+    """The stream at `start`, which must hold exactly `size` bytes."""
     inflater = zlib.decompressobj()
-    parts = []
-    have = 0
-    step = size + 64
+    step = size + 64  # what does not get smaller gets little larger
     try:
-        while not inflater.eof and have <= size:
-            chunk = source[start : start + step]
-            if not chunk:
+        data = inflater.decompress(source[start : start + step], size + 1)
+        while not inflater.eof and len(data) <= size:
+            start += step
+            more = inflater.unconsumed_tail + source[start : start + step]
+            if not more:
                 break
-            start += len(chunk)
-            part = inflater.decompress(chunk, size + 1 - have)
-            while inflater.unconsumed_tail and have + len(part) <= size:
-                part += inflater.decompress(inflater.unconsumed_tail, size + 1 - have - len(part))
-            have += len(part)
-            parts.append(part)
+            data += inflater.decompress(more, size + 1 - len(data))
     except zlib.error as error:
         raise StoreError(f"an object in a pack is damaged: {error}") from None
-    data = b"".join(parts)
-    if len(data) != size:
+    if len(data) != size or not inflater.eof:
         raise StoreError("an object in a pack is damaged: its size differs")
     return data
 

@@ -1,7 +1,8 @@
 """Owns bringing the stat cache up to date after a restore, so that the next scan need not read what was just written.
 
-Nothing is taken on trust: each file is read back once, as a scan would, and only what reads as it was meant is
-believed. The restore itself is left to `store.apply`, keeping the cache to `store.memory`.
+A file whose stat still is what it was right after the restore gave it its name holds what was staged and hashed for
+it. Every other one is read back, as a scan would, and only what reads as it was meant is believed. The restore itself
+is left to `store.apply`, keeping the cache to `store.memory`.
 """
 
 from __future__ import annotations
@@ -9,20 +10,26 @@ from __future__ import annotations
 import os
 import stat
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from chrono.store.handles import FolderHandles
+from chrono.store.names import fsck_reads
 from chrono.store.reading import FileReader
 from chrono.store.restore import Step
 from chrono.store.statcache import ZERO, Folder, Key
 
 
 class Refresh:
-    """Changes `base`, which held the state before the restore, in place; after an exception it must not be used."""
+    """Changes `base`, which held the state before the restore, in place; after an exception it must not be used.
 
-    def __init__(self, root: bytes, base: Folder, reader: FileReader) -> None:
+    `placed`: the stat keys of restored files right after their renames. They count here only once they are older than
+    the racy window of `reader`, so that a later change shows.
+    """
+
+    def __init__(self, root: bytes, base: Folder, reader: FileReader, placed: Mapping[str, Key]) -> None:
         self._root = root
         self._reader = reader
+        self._placed = placed
         self._folders = {folder.path: folder for folder in base.walk()}
         self._gone: list[bytes] = []
 
@@ -43,7 +50,7 @@ class Refresh:
                 elif step.new is not None and step.new.is_folder:
                     self._enter(folder, path, step.new.mode)
                 elif step.new is not None:
-                    self._read(handles, folder, name, step.new.oid)
+                    self._read(handles, folder, name, step)
         return tuple(self._gone)
 
     def _changed(self, folder: Folder) -> None:
@@ -69,11 +76,19 @@ class Refresh:
         self._changed(known)
         known.mode = stat.S_IMODE(mode)
 
-    def _read(self, handles: FolderHandles, folder: Folder, name: bytes, oid: str) -> None:
+    def _read(self, handles: FolderHandles, folder: Folder, name: bytes, step: Step) -> None:
+        assert step.new is not None
+        oid = bytes.fromhex(step.new.oid)
         fd = handles.fd(folder.path)
-        taken = self._reader.take(fd, name, os.stat(name, dir_fd=fd, follow_symlinks=False))
-        same = taken.oid.hex() == oid and taken.reason is None
-        _put(folder, name, taken.key if same else ZERO, taken.mode, bytes.fromhex(oid))
+        found = os.stat(name, dir_fd=fd, follow_symlinks=False)
+        key = self._reader.believed(found)
+        if key != ZERO and key == self._placed.get(step.path) and not fsck_reads(name):
+            _put(folder, name, key, found.st_mode, oid)
+            folder.forced -= {name}
+            return
+        taken = self._reader.take(fd, name, found)
+        same = taken.oid == oid and taken.reason is None
+        _put(folder, name, taken.key if same else ZERO, taken.mode, oid)
         folder.forced = folder.forced | {name} if taken.forced else folder.forced - {name}
 
 

@@ -35,9 +35,9 @@ from chrono.store.refresh import Refresh
 from chrono.store.refs import AUTO, META, OPERATIONS, RESCUE, Refs
 from chrono.store.restore import Restored, RestorePlan
 from chrono.store.savepoint import Savepoint, encode
-from chrono.store.scanning import RACY_NS, Found, Rules, Scan
+from chrono.store.scanning import RACY_NS, Found, Rules, Scan, without_collector
 from chrono.store.snapshot import Capture, Content, Skip, Survey
-from chrono.store.statcache import Folder
+from chrono.store.statcache import Folder, Key
 from chrono.store.tracing import Tracer
 
 if TYPE_CHECKING:
@@ -436,6 +436,7 @@ class Store:
 
     # --- restore
 
+    @without_collector()
     def plan_restore(self, pre: CommitId, target: CommitId, paths: tuple[str, ...] = ()) -> RestorePlan:
         """The plan from `pre` (the savepoint of the present state) to `target`; changes nothing.
 
@@ -464,6 +465,7 @@ class Store:
             raise StoreError(f"the restore was not begun: {error.strerror}", "nothing was touched") from error
         return made
 
+    @without_collector()
     def apply(self, plan: RestorePlan, under: Journal) -> Restored:
         """Stages, syncs, then renames into place; durable when it returns.
 
@@ -485,20 +487,21 @@ class Store:
             else:
                 stage.remove()
             raise StoreError(f"the restore could not be prepared: {error}", "nothing was touched") from error
+        applier = Applier(self._root, plan, stage, self._disk)
         try:
-            done = Applier(self._root, plan, stage, self._disk).run()
+            done = applier.run()
         except OSError as error:
             raise StoreError(
                 f"the restore stopped half-way: {error}", "run chrono doctor to go on with it or to abort it"
             ) from error
-        self._memory.follow(plan.target, lambda base: self._refreshed(base, plan))
+        self._memory.follow(plan.target, lambda base: self._refreshed(base, plan, applier.placed))
         return done
 
-    def _refreshed(self, base: Folder, plan: RestorePlan) -> tuple[bytes, ...]:
+    def _refreshed(self, base: Folder, plan: RestorePlan, placed: dict[str, Key]) -> tuple[bytes, ...]:
         if len(plan.writes) > _WORTH_A_WAIT:
             time.sleep(RACY_NS / 1e9)  # what is younger than this is not believed, and would be read once more
         reader = FileReader(HashOnly(), self._tick_ns() - RACY_NS)
-        return Refresh(self._root, base, reader).run(plan.steps)
+        return Refresh(self._root, base, reader, placed).run(plan.steps)
 
     def finish(self, done: Journal) -> None:
         """Removes the journal and the stage; the restore is over."""

@@ -77,7 +77,7 @@ class Scan:
 
     def run(self) -> Found:
         """Raises StoreError where the project's folder itself cannot be read, or where the sink fails."""
-        with self._handles, _without_collector():
+        with self._handles, without_collector():
             order = self._walk()
             if self._base.state != CAPTURED:
                 raise StoreError(f"{os.fsdecode(self._root)} cannot be read", "check its permissions")
@@ -422,8 +422,9 @@ class Scan:
 
 
 @contextmanager
-def _without_collector() -> Iterator[None]:
-    """A scan makes many small values and no cycle; looking for some again and again takes a tenth of its time."""
+def without_collector() -> Iterator[None]:
+    """Scans and restores make many small values and no cycle; looking for some again and again takes a tenth of the
+    time."""
     was = gc.isenabled()
     gc.disable()
     try:

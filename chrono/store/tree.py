@@ -52,9 +52,23 @@ def build(entries: Iterable[tuple[bytes, int, bytes]]) -> bytes:
     return b"".join([row for _, row in rows])
 
 
+Row = tuple[bytes, bytes, bytes]
+"""One entry as it is written: mode in octal digits, name, 20-byte id."""
+
+
+def rows(data: bytes) -> list[Row]:
+    """The entries as they are written. Raises StoreError for a malformed tree."""
+    found: list[Row] = _ENTRY.findall(data)
+    if sum([len(mode) + len(name) for mode, name, _ in found]) + 22 * len(found) != len(data):
+        raise StoreError("a tree in the store is malformed: it is cut")
+    return found
+
+
+def entry(row: Row) -> TreeEntry:
+    mode, name, oid = row
+    return TreeEntry(name, _MODES.get(mode) or int(mode, 8), oid)
+
+
 def parse(data: bytes) -> list[TreeEntry]:
     """The inverse of `build`. Raises StoreError for a malformed tree."""
-    rows = _ENTRY.findall(data)
-    if sum([len(mode) + len(name) for mode, name, _ in rows]) + 22 * len(rows) != len(data):
-        raise StoreError("a tree in the store is malformed: it is cut")
-    return [TreeEntry(name, _MODES.get(mode) or int(mode, 8), oid) for mode, name, oid in rows]
+    return [entry(row) for row in rows(data)]

@@ -7,6 +7,8 @@ import os
 import shutil
 import stat
 import subprocess
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -448,3 +450,70 @@ def test_a_file_that_others_change_during_the_refresh_is_not_believed(
     assert [change.path for change in project.store.changes(first, None)] == ["a"]
     saved = project.save()
     assert project.store.read(saved, "a") == b"third\n"
+
+
+class Meddles(Disk):
+    """Somebody writes the same number of bytes to a file as soon as the next one gets its name, or at the end."""
+
+    def __init__(self, path: str, *, sets_time_back: bool) -> None:
+        super().__init__()
+        self.path = path
+        self.armed = False
+        self._sets_time_back = sets_time_back
+
+    def rename(self, source: bytes, name: bytes, source_fd: int | None = None, dir_fd: int | None = None) -> None:
+        if self.armed and name == b"b":
+            before = os.stat(self.path)
+            time.sleep(0.01)
+            with open(self.path, "r+b") as file:
+                file.write(b"meddle")
+            if self._sets_time_back:
+                os.utime(self.path, ns=(before.st_atime_ns, before.st_mtime_ns))
+        super().rename(source, name, source_fd, dir_fd)
+
+
+@pytest.mark.parametrize("sets_time_back", [False, True])
+def test_what_is_written_while_others_are_restored_is_not_taken_for_restored(
+    make_project: Callable[..., Project], sets_time_back: bool
+) -> None:
+    disk = Meddles("", sets_time_back=sets_time_back)
+    project = make_project("project", disk)
+    names = [f"d/{number}" for number in range(60)]
+    for name in ("a", "b", *names):
+        project.write(name, "first!")
+    first = project.save()
+    for name in ("a", "b", *names):
+        project.write(name, "second")
+    disk.path, disk.armed = project.path("a"), True
+    project.restore(first)
+    disk.armed = False
+    assert project.read("a") == b"meddle"
+    later = project.save()
+    assert project.store.read(later, "a") == b"meddle" and project.store.read(later, "b") == b"first!"
+
+
+def test_restored_files_are_not_read_again(
+    make_project: Callable[..., Project], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their stat vouches for them, also in the next scan."""
+    project = make_project("project")
+    for number in range(80):
+        project.write(f"d/{number}", f"first {number}")
+    first = project.save()
+    for number in range(80):
+        project.write(f"d/{number}", f"second {number}")
+    time.sleep(0.05)
+    read: list[bytes] = []
+    really = FileReader._read_once
+    project.save()
+
+    def noted(self: FileReader, fd: int, name: bytes) -> Taken:
+        read.append(name)
+        return really(self, fd, name)
+
+    monkeypatch.setattr(FileReader, "_read_once", noted)
+    project.restore(first)
+    assert len(read) < 40
+    project.save()
+    assert len(read) < 40
+    assert project.read("d/7") == b"first 7"
