@@ -128,7 +128,9 @@ def record_row(number: int, record: Record | None) -> tuple[Part, ...]:
         return (f"{number:>5}", "?", Styled("malformed", "red"), "", "", "run chrono audit --verify")
     act, anchor = record.act, record.anchor or {}
     decision = str(act.get("decision") or "")
-    subject = act.get("cmd") or act.get("message") or _paths(act) or act.get("phase") or ""
+    subject = act.get("cmd") or act.get("message") or _paths(act) or _person(act) or act.get("phase") or ""
+    if act.get("cmd") and isinstance(act.get("approved"), dict):
+        subject = f"(approved by {_person(act)}) {subject}"
     commit = str(anchor.get("commit") or "")
     text = one_line(str(subject))
     if commit:
@@ -142,6 +144,20 @@ def record_row(number: int, record: Record | None) -> tuple[Part, ...]:
         str(record.by.get("agent") or record.by.get("user") or "-"),
         text,
     )
+
+
+def _person(act: Mapping[str, object]) -> str:
+    """Who a record of an approval or of the team is about, and with which key."""
+    used = act.get("approved")
+    about: Mapping[str, object] = used if isinstance(used, dict) else act
+    if not isinstance(about.get("name"), str):
+        return ""
+    words = [str(about["name"]), f"key {about['kid']}" if about.get("kid") else "no key"]
+    if act.get("role"):
+        words.insert(1, f"({act['role']})")
+    if request := act.get("request") or about.get("id"):
+        words.append(f"request {request}")
+    return " ".join(words)
 
 
 def _paths(act: Mapping[str, object]) -> str:

@@ -7,6 +7,7 @@ that never reach this process. What a gate means is left to `workspace.gates`.
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -53,9 +54,13 @@ PEOPLE_ONLY: Mapping[str, tuple[PeopleOnly, ...]] = {
 }
 """By "verb" or "verb sub" (product.md, "Scan and policy")."""
 
+NEEDS: Mapping[str, str] = {"policy pin": "policy.pin", "prune": "prune", "run": "run.force"}
+"""What a person needs the permission for, where the policy sets roles (`run` with --force, the others not to look)."""
+
 BRINGS_FILES_BACK = ("checkout", "merge", "redo", "rollback", "undo")
 """Commands behind the policy's gates `rollback` and `mcp.rollback`, where an agent gives them."""
 
+_ELSEWHERE = "a person runs this in a terminal of their own"
 _NO_PART = ("ctx", "json", "yes")
 
 
@@ -64,29 +69,47 @@ def gated(path: str, run: Callable[..., int | None]) -> Callable[..., int | None
     rules = PEOPLE_ONLY.get(path, ())
     if not rules and path not in BRINGS_FILES_BACK:
         return run
+    permission = NEEDS.get(path)
 
     @functools.wraps(run)
     def checked(**given: Any) -> int | None:
         screen = screen_of(given["ctx"])
-        if screen.agent is not None:
-            for rule in rules:
-                refuse_agent(screen, rule, given)
-            if path in BRINGS_FILES_BACK and not given.get("dry_run"):
-                _pass(screen, path, given)
+        for rule in rules:
+            if _speaks_of(rule, given):
+                if screen.agent is not None:
+                    raise Denied(f"an agent cannot {rule.what} ({screen.agent} is set)", _ELSEWHERE)
+                if permission is not None:
+                    _permit(screen, permission)
+        if screen.agent is not None and path in BRINGS_FILES_BACK and not given.get("dry_run"):
+            _pass(screen, path, given)
         return run(**given)
 
     return checked
 
 
-def refuse_agent(screen: Screen, rule: PeopleOnly, given: Mapping[str, Any]) -> None:
-    """Raises Denied where `rule` holds for what was given."""
+def _speaks_of(rule: PeopleOnly, given: Mapping[str, Any]) -> bool:
     if rule.flags and not any(given.get(flag) for flag in rule.flags):
+        return False
+    return not any(given.get(flag) for flag in rule.unless)
+
+
+def _permit(screen: Screen, permission: str) -> None:
+    """Raises Denied where the policy sets roles and this account has none with `permission`. Outside every project, and
+    where the policy cannot be read, the verb itself says what is wrong."""
+    from chrono.cli.place import workspace
+    from chrono.errors import NoWorkspace, PolicyError
+    from chrono.policy.roles import may
+    from chrono.workspace.actors import account
+    from chrono.workspace.config import effective_policy
+
+    try:
+        ws = workspace(screen)
+        policy = effective_policy(ws.layout, ws.home, held=False)
+    except (NoWorkspace, PolicyError):
         return
-    if any(given.get(flag) for flag in rule.unless):
-        return
-    raise Denied(
-        f"an agent cannot {rule.what} ({screen.agent} is set)", "a person runs this in a terminal of their own"
-    )
+    person = account(os.getuid() if hasattr(os, "getuid") else None, screen.environ)
+    if not may(policy, person, permission):
+        raise Denied(f"the policy does not give {person} the permission {permission}", "look at it: chrono policy")
 
 
 def _pass(screen: Screen, path: str, given: Mapping[str, Any]) -> None:

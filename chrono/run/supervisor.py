@@ -14,9 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from chrono.audit.record import Act, Actor, Entry
 from chrono.audit.redact import SALT_BYTES, protect
 from chrono.errors import Denied, UsageError
-from chrono.policy.roles import may
 from chrono.workspace import rollback
-from chrono.workspace.actors import account
 from chrono.workspace.assess import Assessed, Assessor
 from chrono.workspace.ring import CLI_WAIT_S
 from chrono.workspace.savepoints import save
@@ -81,13 +79,6 @@ def judge(asked: Request, folder: str, environ: Mapping[str, str]) -> Judged:
     """The verdict on a request that would run in `folder`. Raises PolicyError, PluginError, Denied."""
     assessor = Assessor.open(folder, environ)
     return Judged(asked, folder, assessor.assess(asked.text), assessor.policy)
-
-
-def refuse_force(judged: Judged, environ: Mapping[str, str]) -> None:
-    """Raises Denied where the policy does not let this person overrule the scanner (an agent never gets here)."""
-    person = account(os.getuid() if hasattr(os, "getuid") else None, environ)
-    if not may(judged.policy, person, "run.force"):
-        raise Denied(f"the policy does not give {person} the permission run.force", "look at it: chrono policy")
 
 
 def begin(ws: Workspace, judged: Judged, by: Actor, *, forced: bool = False) -> Begun:

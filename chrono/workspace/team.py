@@ -146,7 +146,10 @@ def signer_of(
         word = passphrase(f"Passphrase of {who.name}'s key: ")
         if not word:
             raise KeyRefused("no passphrase was given, so nothing was signed")
-        signer = read_key_file(path, KeySettings(agent=agent, passphrase=word))
+        try:
+            signer = read_key_file(path, KeySettings(agent=agent, passphrase=word))
+        except KeyRefused:
+            raise KeyRefused(f"{path} is not opened by that passphrase", "nothing was signed; try again") from None
     else:
         signer = read_key_file(path, KeySettings(agent=agent))
     if signer.public != who.key:

@@ -57,9 +57,7 @@ def run(
     with screen.working("judging"):
         judged = supervisor.judge(asked, here(), screen.environ)
     forced = force and judged.decision != "allow"
-    if forced:
-        supervisor.refuse_force(judged, screen.environ)
-    elif judged.decision == "ask":
+    if not forced and judged.decision == "ask":
         _ask(screen, ws, judged, by)
     return _rounds(screen, ws, judged, by, forced=forced, timeout_s=timeout, json=json)
 

@@ -117,3 +117,23 @@ def test_an_approved_rollback_passes_once(gate: Path, chrono: Any, monkeypatch: 
     assert (gate / "a.txt").read_text() == "one\n"
     (gate / "a.txt").write_text("three\n")
     assert chrono("rollback", CLAUDECODE="1").code == 4
+
+
+@pytest.mark.parametrize("words", [("policy", "pin"), ("prune", "--yes"), ("run", "--force", "true")], ids=" ".join)
+def test_a_person_needs_the_permission_where_the_policy_sets_roles(
+    project: Path, chrono: Any, words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import os
+
+    from chrono.layout import HomeLayout
+
+    monkeypatch.setattr("chrono.workspace.actors.account", lambda uid, environ: "sara")
+    policy = Path(HomeLayout(os.environ["CHRONO_HOME"]).policy)
+    policy.write_text("roles: {sara: developer}\n")
+    ran = chrono(*words)
+    assert ran.code == 4 and "does not give sara the permission" in ran.err, ran
+    policy.write_text("roles: {sara: maintainer}\n")
+    assert chrono(*words).code == 0
+    policy.write_text("")
+    assert chrono(*words).code == (4 if words[0] == "policy" else 0), "the pin now holds another policy"
+    assert chrono("policy", "pin", "--dry-run").code == 0

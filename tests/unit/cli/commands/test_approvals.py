@@ -61,7 +61,8 @@ def test_an_approval_is_signed_with_the_persons_own_key_and_recorded(project: Pa
     value = chrono("approvals", "list", "--json").json["requests"][0]
     assert value["state"] == "approved"
     assert value["answer"]["name"] == "sara" and value["answer"]["signed"] is True
-    assert "approval" in chrono("audit").out
+    row = next(line for line in chrono("audit").out.splitlines() if " approval " in line)
+    assert "sara (developer) key " in row and row.endswith(f"request {request.id}")
 
 
 @pytest.mark.parametrize(
