@@ -20,6 +20,9 @@ ACCEPT_S = 1.5
 RESPAWN_S = 10.0
 """A service that did not come up is not started again sooner."""
 
+_FEW_ARENAS = {b"MALLOC_ARENA_MAX": b"2"}
+"""For the service, where each call is a thread: else the C library keeps a heap of freed memory for many of them."""
+
 BLOCKED = 42
 _STILL = (
     "chrono: the guard could not finish within 20 s, so this call is denied. It may still be taking a savepoint of a "
@@ -309,7 +312,7 @@ def _start_service(wire: "ModuleType", posix: "ModuleType", here: str, build: st
         posix.posix_spawn(
             sys.executable,
             [sys.executable, "-I", "-S", here + "/boot.py", "--service"],
-            {name: value for name, value in posix.environ.items() if name in kept},
+            {name: value for name, value in posix.environ.items() if name in kept} | _FEW_ARENAS,
             file_actions=[(posix.POSIX_SPAWN_DUP2, null, fd) for fd in (0, 1, 2)],
             setsid=True,
         )
