@@ -85,9 +85,9 @@ class Crossing:
     def _enter(self, hooks: Any, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
         arguments = write(self._arguments(args, kwargs), PLAIN).json
         call = self._call_info(arguments)
-        self._entered = entered = Entered(call, self.session.settings.hooks_fail_call_on_error)
+        self._entered = entered = Entered(call, hooks, self.session.settings.hooks_fail_call_on_error)
         try:
-            patches = entered.enter(hooks)
+            patches = entered.enter()
             if patches:
                 args, kwargs, refused = self.spec.shape.patched(args, kwargs, patches)
                 for name in refused:

@@ -128,20 +128,21 @@ def wants_record(hooks: Iterable[Hook]) -> bool:
 
 
 class Entered:
-    """The hooks of one crossing, those that were entered and still have their leave to come."""
+    """The hooks of one crossing: all of them, and those that were entered and still have their leave to come."""
 
-    __slots__ = ("call", "hooks", "strict")
+    __slots__ = ("call", "entered", "hooks", "strict")
 
-    def __init__(self, call: CallInfo, strict: bool) -> None:
+    def __init__(self, call: CallInfo, hooks: tuple[Hook, ...], strict: bool) -> None:
         self.call = call
-        self.hooks: list[Hook] = []
+        self.hooks = hooks
+        self.entered: list[Hook] = []
         self.strict = strict
 
-    def enter(self, hooks: tuple[Hook, ...]) -> dict[str, Any]:
+    def enter(self) -> dict[str, Any]:
         """Ask each hook in order; the later patch of an argument wins. What is raised here stops the call, and the
         caller owes `leave`: hooks before the one that raised may hold something."""
         patches: dict[str, Any] = {}
-        for hook in hooks:
+        for hook in self.hooks:
             try:
                 patch = hook.enter(self.call)
             except AbortCall:
@@ -149,7 +150,7 @@ class Entered:
             except Exception:
                 self.failed(hook, "enter")
                 continue
-            self.hooks.append(hook)
+            self.entered.append(hook)
             if patch:
                 patches.update(patch)
         return patches
@@ -162,7 +163,7 @@ class Entered:
 
     def leave(self) -> None:
         """Give every entered hook its leave, also when one of them raises; the first error is raised afterwards."""
-        hooks, self.hooks = self.hooks, []
+        hooks, self.entered = self.entered, []
         first: BaseException | None = None
         for hook in hooks:
             try:
@@ -178,7 +179,7 @@ class Entered:
             raise first
 
     def _each(self, moment: str, tell: Callable[[Hook], None]) -> None:
-        for hook in tuple(self.hooks):
+        for hook in self.hooks:
             try:
                 tell(hook)
             except AbortCall:

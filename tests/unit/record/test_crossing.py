@@ -346,7 +346,7 @@ def test_hooks_before_the_one_that_stops_the_call_get_their_leave(fails: str, si
         chronicle.default_hooks.register(hook)
     with chronicle.record(), pytest.raises((chronicle.AbortCall, RuntimeError)):
         search("x")
-    assert log == ["a.enter", "b.enter", "a.record", "a.leave"]
+    assert log == ["a.enter", "b.enter", "a.record", "b.record", "c.record", "a.leave"]
     kind = "AbortCall" if "abort" in fails else "RuntimeError"
     assert (sink.envelopes[0].output or {})["error"]["type"] == kind
     assert sink.envelopes[0].input["raw"]["query"] == "x"
