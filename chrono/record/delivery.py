@@ -33,6 +33,7 @@ LONGEST_PAUSE_S = 30.0
 LOOK_AROUND_S = 30.0
 """So often files that other processes left are looked for."""
 PRUNE_EVERY_S = 600.0
+WARN_EVERY_S = 60.0
 LONGEST_RETRY_AFTER_S = 300.0
 LAST_WAIT_S = 1.0
 """So long the end of the process waits for a plane that takes nothing."""
@@ -81,7 +82,7 @@ class Delivery:
         self._trouble: PlaneTrouble | None = None
         self._progress = 0
         self._busy = False
-        self._looked_around = self._pruned = float("-inf")
+        self._looked_around = self._pruned = self._warned = float("-inf")
 
     # --- the caller's side
 
@@ -249,7 +250,8 @@ class Delivery:
             self._failures, self._trouble = 0, None
 
     def _failed(self, trouble: PlaneTrouble) -> None:
-        if self._trouble is None:
+        if time.monotonic() - self._warned > WARN_EVERY_S:
+            self._warned = time.monotonic()
             LOG.warning("%s; the records are kept and delivered later", trouble.message)
         self._trouble = trouble
         self._failures += 1
@@ -317,6 +319,7 @@ class Delivery:
                     if own:
                         COUNTERS.waiting -= window.count
                     self._progress += 1
+                    self._failures = 0
                     self._changed.notify_all()
         return False
 

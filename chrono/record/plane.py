@@ -1,21 +1,22 @@
 """Owns talking to a control plane over HTTP: its routes, limits and answers (specs: record A3).
 
 When something is sent, and again, is left to `record.delivery`. The standard library's client is used: it costs a
-process less than others to import, and no instrumentation of ours records it.
+process less than others to import (and only where something is sent: it loads ssl and email), and no instrumentation
+of ours records it.
 """
 
 from __future__ import annotations
 
-import http.client
 import json
-import ssl
 import time
 import urllib.parse
-import urllib.request
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from chrono.record.errors import ControlPlaneError
+
+if TYPE_CHECKING:
+    import http.client
 
 MAX_ANSWER_BYTES = 64 << 20
 
@@ -129,7 +130,7 @@ class HttpPlane:
         reused = self._connection is not None
         try:
             return self._exchange(method, path, body, begin)
-        except (http.client.RemoteDisconnected, ConnectionError) as error:
+        except ConnectionError as error:
             self.close()
             if not reused:
                 raise ControlPlaneError(f"the control plane at {self._host} cannot be reached: {error}") from error
@@ -172,6 +173,9 @@ class HttpPlane:
         return Answer(response.status, b"".join(parts), _seconds(response.headers.get("Retry-After")))
 
     def _connected(self) -> http.client.HTTPConnection:
+        import http.client
+        import ssl
+
         proxy = self._proxy()
         host, port = proxy or (self._host, self._port)
         if self._https:
@@ -187,6 +191,8 @@ class HttpPlane:
 
     def _proxy(self) -> tuple[str, int] | None:
         """Host and port of the proxy that the environment names for this plane."""
+        import urllib.request
+
         if urllib.request.proxy_bypass(self._host):
             return None
         named = urllib.request.getproxies().get("https" if self._https else "http")

@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 
 from chrono.record import delivery
+from chrono.record.counters import COUNTERS, _begin_again, stats
 from chrono.record.entry import EnvelopeEntry, SpanEntry, TraceEntry
 from chrono.record.errors import DeliveryError
 from chrono.record.settings import Settings
-from chrono.record.counters import COUNTERS, _begin_again, stats
 from chrono.record.storesink import StoreSink, open_sink
 from tests.unit.record.fake_plane import FakePlane, failing_now_and_then, slow
 
@@ -138,6 +138,19 @@ def test_a_window_goes_on_where_it_stopped(plane: FakePlane, tmp_path: Path) -> 
     sink.flush()
     assert numbers(plane) == list(range(30)) and plane.spans
     assert set(plane.times.values()) == {1}
+    sink.close()
+
+
+def test_a_plane_that_takes_something_is_not_waited_for_ever_longer(
+    plane: FakePlane, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(delivery, "LONGEST_PAUSE_S", 60.0)
+    plane.answers, plane.max_batch = failing_now_and_then(), 2
+    sink = sink_to(plane, tmp_path)
+    for number in range(60):
+        sink.put_envelope(envelope(number))
+    sink.flush()
+    assert numbers(plane) == list(range(60))
     sink.close()
 
 
