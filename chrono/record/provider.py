@@ -129,8 +129,6 @@ def canonical_output(
             canonical = {"content": [{"type": "text", "text": raw}]}
     except Exception:
         log.warning("the adapter of %s cannot read an output", provider, exc_info=True)
-    if requested is not None and "model" not in canonical:
-        canonical = {**canonical, "model": requested, "model_source": "requested"}
     return {"content": [], "provider": name, **canonical, "raw": raw}
 
 
