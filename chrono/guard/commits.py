@@ -7,20 +7,19 @@ commit belongs to the one that is between the two. What git's own repository hol
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from chrono.audit.place import LogPlace, open_plain
-from chrono.audit.record import Act, Actor, Entry, Record, read
-from chrono.canonical import NotCanonical
-from chrono.errors import AuditUnverifiable, ChronoError
+from chrono.audit.place import LogPlace
+from chrono.audit.record import Act, Actor, Entry, Record
+from chrono.errors import ChronoError
+from chrono.guard.recall import backwards
 from chrono.workspace.savepoints import HOOK_WAIT_S
 
 if TYPE_CHECKING:
     from chrono.canonical import Json
     from chrono.workspace.project import Workspace
 
-LOOK_BYTES = 2 << 20
 _GENERATIONS = 32
 
 
@@ -67,7 +66,7 @@ def running(place: LogPlace) -> tuple[Running, ...]:
     ended: set[str] = set()
     quiet: set[str | None] = set()
     found = []
-    for record in _backwards(place):
+    for record in backwards(place):
         session = _text(record.by, "session")
         if record.ev == "session.end" or (record.ev == "session.start" and session is not None):
             quiet.add(session)
@@ -159,24 +158,6 @@ def _savepoint(ws: Workspace, by: Actor, made: GitCommit) -> str | None:
         return save(ws, "auto", message, by, trailers=tuple(trailers), timeout_s=HOOK_WAIT_S).commit
     except (ChronoError, OSError):
         return None
-
-
-def _backwards(place: LogPlace) -> Iterator[Record]:
-    """The records near the end of the log, newest first; what is no record is left out."""
-    try:
-        fd, info = open_plain(place.log, os.O_RDONLY)
-    except (FileNotFoundError, AuditUnverifiable):
-        return
-    try:
-        start = max(0, info.st_size - LOOK_BYTES)
-        lines = os.pread(fd, info.st_size - start, start).split(b"\n")[:-1]
-    finally:
-        os.close(fd)
-    for line in reversed(lines[1:] if start else lines):
-        try:
-            yield read(line)
-        except NotCanonical:
-            continue
 
 
 def _ancestors(pid: int) -> frozenset[str]:

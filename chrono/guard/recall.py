@@ -6,6 +6,7 @@ So it works whoever decided, the resident service or a hook by itself, and nothi
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from chrono.audit.place import LogPlace, open_plain
@@ -70,6 +71,24 @@ def newest_at(place: LogPlace, ev: str) -> str | None:
             pass
         end = begin
     return None
+
+
+def backwards(place: LogPlace) -> Iterator[Record]:
+    """The records near the end of the log, newest first; what is no record is left out."""
+    try:
+        fd, info = open_plain(place.log, os.O_RDONLY)
+    except (FileNotFoundError, AuditUnverifiable):
+        return
+    try:
+        start = max(0, info.st_size - LOOK_BYTES)
+        lines = os.pread(fd, info.st_size - start, start).split(b"\n")[:-1]
+    finally:
+        os.close(fd)
+    for line in reversed(lines[1:] if start else lines):
+        try:
+            yield read(line)
+        except NotCanonical:
+            continue
 
 
 def _newest(data: bytes, needle: bytes) -> Earlier | None:

@@ -1,6 +1,8 @@
-"""Owns `chrono status`. Comparing is left to `workspace.history`."""
+"""Owns `chrono status`. Comparing is left to `workspace.history`, what is known of agent clients to `guard`."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
 
 import typer
 
@@ -8,7 +10,37 @@ from chrono.cli import shapes
 from chrono.cli.listing import change_row, print_conflicts, print_paths, print_skips, savepoint_words
 from chrono.cli.options import Json, screen_of
 from chrono.cli.place import readable_policy, workspace
-from chrono.cli.text import Styled, count
+from chrono.cli.render import Screen
+from chrono.cli.text import Styled, age, count
+from chrono.errors import ChronoError
+
+if TYPE_CHECKING:
+    from chrono.guard.sessions import Seen
+    from chrono.workspace.project import Workspace
+
+_MOST_TOOLS = 4
+
+
+class _Agent(NamedTuple):
+    """One client: whether its settings hold chrono's hook, lost it, and what the logs tell of it."""
+
+    client: str
+    installed: bool
+    lost: bool
+    seen: Seen | None
+
+    def json(self) -> dict[str, shapes.Json]:
+        seen = self.seen
+        return {
+            "client": self.client,
+            "installed": self.installed,
+            "lost": self.lost,
+            "last_seen": seen.last if seen is not None else None,
+            "session": seen.session if seen is not None else None,
+            "tools": dict(seen.tools) if seen is not None else {},
+            "unseen_calls": seen.unseen if seen is not None else 0,
+            "denied_but_ran": seen.denied_but_ran if seen is not None else 0,
+        }
 
 
 def run(ctx: typer.Context, json: Json = False) -> None:
@@ -31,10 +63,12 @@ def run(ctx: typer.Context, json: Json = False) -> None:
     merge = waiting(ws)
     pending = store.pending() if standing.own else None
     last = store.savepoint(commit) if commit is not None else None
+    agents = _agents(screen, ws)
     if json:
         screen.value(
             {
                 "root": ws.root,
+                "agents": [one.json() for one in agents],
                 "branch": branch,
                 "own": standing.own,
                 "newest": shapes.savepoint(last) if last is not None else None,
@@ -57,6 +91,8 @@ def run(ctx: typer.Context, json: Json = False) -> None:
         screen.text("merge    ", Styled(f"of {merge.name}", "bold"), f" is waiting: {state}", indent=9)
         print_conflicts(screen, merge.conflicts)
         screen.line(Styled("end it: chrono merge --continue    take it back: chrono merge --abort", "dim"))
+    for one in agents:
+        _print_agent(screen, one, ws.clock.now_ns())
     if last is None:
         screen.line("there is no savepoint yet; take one: chrono snapshot")
         return
@@ -68,3 +104,40 @@ def run(ctx: typer.Context, json: Json = False) -> None:
         print_paths(screen, [change_row(change) for change in changes])
         screen.line(Styled("see it: chrono diff    undo it: chrono rollback", "dim"))
     print_skips(screen, survey.skips)
+
+
+def _agents(screen: Screen, ws: Workspace) -> tuple[_Agent, ...]:
+    """The clients that have a hook here, had one, or were seen."""
+    from chrono.audit.place import machine_place, project_place
+    from chrono.guard.install import hooked_clients, lost_hooks
+    from chrono.guard.sessions import seen
+
+    try:
+        hooked = set(hooked_clients(ws.root, screen.environ))
+        lost = {one.client for one in lost_hooks(ws.root, screen.environ)} - hooked
+        told = {one.client: one for one in seen((project_place(ws.layout), machine_place(ws.home)))}
+    except (ChronoError, OSError) as error:
+        screen.warning(f"what agent clients do is not known: {error}")
+        return ()
+    names = sorted(hooked | lost | set(told))
+    return tuple(_Agent(name, name in hooked, name in lost, told.get(name)) for name in names)
+
+
+def _print_agent(screen: Screen, one: _Agent, now_ns: int) -> None:
+    from datetime import datetime
+
+    state = Styled("guarded", "green") if one.installed else Styled("NOT guarded", "red")
+    seen = ""
+    if one.seen is not None:
+        ago = now_ns / 1e9 - datetime.fromisoformat(one.seen.last).timestamp()
+        tools = ", ".join(f"{name} {calls}" for name, calls in one.seen.tools[:_MOST_TOOLS])
+        seen = f", last seen {age(ago)}" + (f" ({tools})" if tools else "")
+    elif one.installed:
+        seen = ", no call seen yet (restart the client)"
+    screen.text("agent    ", Styled(one.client, "bold"), " ", state, seen, indent=9)
+    if one.lost:
+        screen.warning(f"the settings of {one.client} lost chrono's hook: chrono guard install {one.client}")
+    if one.seen is not None and one.seen.denied_but_ran:
+        screen.warning(f"{one.client} ran {count(one.seen.denied_but_ran, 'call')} that had been denied")
+    if one.seen is not None and one.seen.unseen:
+        screen.warning(f"{one.client} ran {count(one.seen.unseen, 'call')} that no hook saw beforehand")
