@@ -21,7 +21,7 @@ try:
 except ImportError:  # Windows: no writer is taken for alive
     fcntl = None  # type: ignore[assignment]
 
-CHUNK_BYTES = 1 << 20
+CHUNK_BYTES = 256 << 10
 KEPT_PIECES_BYTES = 4 << 20
 
 

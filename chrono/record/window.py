@@ -61,7 +61,7 @@ def next_window(file: StoreFile, start: int, limits: Limits) -> Window:
                 continue
             if window.count and (window.count >= limits.items or size + len(body) > limits.body_bytes):
                 break
-            if _SURROGATE.search(body):
+            if b"\\u" in body and _SURROGATE.search(body):
                 body, changed = _without_lone_surrogates(body)
                 window.repaired += changed
             size += len(body) + 1
