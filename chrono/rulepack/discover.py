@@ -127,8 +127,9 @@ def _locate(entry: Found) -> str:
     """
     from importlib.util import find_spec
 
-    top, *rest = entry.value.split(".")
-    if not top.isidentifier() or any(not part.replace("-", "_").isidentifier() for part in rest):
+    top, *rest = parts = entry.value.split(".")
+    # One value that is no object reference makes `importlib_metadata` refuse every entry point of the environment.
+    if not all(part.isidentifier() for part in parts):
         raise _broken(entry, f"its entry point {entry.value!r} does not name a package")
     try:
         spec = find_spec(top)

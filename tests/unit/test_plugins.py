@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ import pytest
 from chrono.errors import PluginError
 from chrono.plugins import PluginGroup
 
+ROOT = Path(__file__).resolve().parents[2]
 GROUP = PluginGroup("chrono.test_plugins", api_version=1)
 
 
@@ -69,3 +72,12 @@ def test_a_missing_plugin_tells_what_there_is(site: Path) -> None:
     install(site, "good-plugin-three", "good", GOOD)
     with pytest.raises(PluginError, match="installed: good"):
         GROUP.load("absent")
+
+
+def test_every_entry_point_of_ours_is_an_object_reference() -> None:
+    """One that is not makes `importlib_metadata`, which many packages bring along, refuse all of the environment's."""
+    reference = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*(:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*)?")
+    for file in (ROOT / "pyproject.toml", *ROOT.glob("plugins/*/pyproject.toml")):
+        groups = tomllib.loads(file.read_text())["project"].get("entry-points", {})
+        for values in groups.values():
+            assert [value for value in values.values() if not reference.fullmatch(value)] == []
