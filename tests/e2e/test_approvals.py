@@ -103,6 +103,35 @@ def scene(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Scene]:
     made.close()
 
 
+def test_a_person_answers_in_a_browser(scene: Scene) -> None:
+    import urllib.request
+    from http.cookiejar import CookieJar
+    from urllib.parse import urlencode
+
+    scene.hook("deploy now")
+    words = [*CHRONO, "approvals", "watch", "--page", "--json", "--as", "sara", "--key", scene.key, "--no-notify"]
+    watch = subprocess.Popen(words, cwd=scene.root, env=scene.environ, stdout=subprocess.PIPE, text=True)
+    try:
+        assert watch.stdout is not None
+        first = watch.stdout.readline()
+        if not first.startswith('{"event":"page"'):
+            pytest.skip("this test itself is run by an agent")
+        url = json.loads(first)["url"]
+        browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(CookieJar()))
+        page = browser.open(url, timeout=10).read().decode()
+        assert "deploy now" in page
+        fields = dict(re.findall(r'name="(\w+)" value="([^"]*)">', page))
+        body = urlencode({**fields, "decision": "approve"}).encode()
+        origin = url.partition("/?")[0]
+        sent = urllib.request.Request(f"{origin}/", body, {"Origin": origin})
+        assert "Nothing waits" in browser.open(sent, timeout=10).read().decode()
+        assert [json.loads(watch.stdout.readline())["event"] for _ in range(2)] == ["asked", "approved"]
+    finally:
+        watch.terminate()
+        watch.communicate()
+    assert scene.hook("deploy now")[0] == 0
+
+
 def test_the_agent_cannot_answer_itself_and_a_person_answers_once(scene: Scene) -> None:
     code, said = scene.hook("deploy now")
     found = re.search("chrono approvals approve ([0-9a-f]{12})", said)

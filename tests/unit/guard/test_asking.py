@@ -168,3 +168,33 @@ def test_the_client_of_this_very_hook_may_not_answer(headless: Headless) -> None
     assert request.agents
     with pytest.raises(Denied, match="started by the agent that asks"):
         approvals.refuse_relatives([request], os.getpid(), ())
+
+
+def test_parallel_hooks_get_one_call_of_one_approval(headless: Headless) -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    from chrono.agents.claude_code import ADAPTER
+
+    headless.approve(headless.bash("deploy now"))
+
+    def alone(number: int) -> int:
+        """As a process of its own would: nothing is shared but the disk."""
+        resources = Resources()
+        resources.adapter = lambda name: ADAPTER  # type: ignore[method-assign]
+        body = {
+            "session_id": f"s{number}",
+            "cwd": str(headless.root),
+            "permission_mode": "bypassPermissions",
+            "hook_event_name": "PreToolUse",
+            "tool_name": "Bash",
+            "tool_input": {"command": "deploy now"},
+        }
+        caller = Caller(headless.environ, os.getpid(), os.getppid(), "/bin/agent", time.monotonic() + 20)
+        try:
+            return engine.answer("x", json.dumps(body).encode(), caller, resources).exit_code
+        finally:
+            resources.close()
+
+    with ThreadPoolExecutor(6) as pool:
+        codes = list(pool.map(alone, range(6)))
+    assert sorted(codes) == [0, 2, 2, 2, 2, 2]
