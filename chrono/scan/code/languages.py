@@ -38,7 +38,8 @@ def commands_of(
 
     Calls with an effect become commands (`shutil.rmtree(x)` -> `rm -rf x`), shell text is evaluated, programs that are
     started are commands themselves. `name` is what `via` calls the text, `args` what it is given, `cwd` its folder,
-    `span` goes into every command, `stdin` is what it can read where known. Never raises; a limit that is reached is a Refusal. specs: scanner section 4.
+    `span` goes into every command, `stdin` is what it can read where known. Never raises; a limit that is reached is a
+    Refusal. specs: scanner section 4.
     """
     found = run_source(
         _language(language), source, world=world, name=name, args=args, cwd=cwd, via=via, span=span, stdin=stdin

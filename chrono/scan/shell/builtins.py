@@ -163,6 +163,12 @@ def _modifier(m: Machine, argv: Argv, state: State) -> None:
         m.run_program(argv[1:], state, functions=True, builtins=True)
 
 
+def _repeat(m: Machine, argv: Argv, state: State) -> None:
+    """zsh's `repeat N command`."""
+    if len(argv) > 2:
+        m.run_program(argv[2:], state, functions=True, builtins=True)
+
+
 def _emulate(m: Machine, argv: Argv, state: State) -> None:
     if "-c" in argv and argv.index("-c") + 1 < len(argv):
         m.run_text(argv[argv.index("-c") + 1], state, label="emulate -c")
@@ -322,6 +328,7 @@ BUILTINS: dict[str, Handler] = {
     "builtin": _builtin,
     "noglob": _modifier,
     "nocorrect": _modifier,
+    "repeat": _repeat,
     "emulate": _emulate,
     "trap": _trap,
     "exit": _exit,
@@ -363,7 +370,7 @@ BUILTINS: dict[str, Handler] = {
     "fc": _unknown,
     "suspend": _unknown,
 }
-ZSH_ONLY = frozenset(("print", "noglob", "nocorrect", "emulate", "setopt", "unsetopt", "autoload", "zmodload",
+ZSH_ONLY = frozenset(("print", "noglob", "nocorrect", "repeat", "emulate", "setopt", "unsetopt", "autoload", "zmodload",
                       "integer", "chdir"))  # fmt: skip
 NOT_DASH = frozenset(
     ("source", "declare", "typeset", "let", "mapfile", "readarray", "builtin", "pushd", "popd", "shopt", "enable",

@@ -12,6 +12,7 @@ from chrono.scan.shell.machine import Aborted, Machine
 from chrono.scan.shell.state import Array, State, Value
 from chrono.scan.shell.syntax import Param, Word
 from chrono.scan.shell.values import MANY_FIELDS
+from chrono.scan.shell.zsh import modified
 
 
 class ListValue(NamedTuple):
@@ -58,8 +59,11 @@ def parameter(m: Machine, part: Param, state: State, helpers: Helpers) -> Result
     if not op and part.subscript is None and not part.indirect:
         return _simple(m, part.name, state)
     if op == "bad":
-        if part.arg is not None:
-            helpers.text(part.arg)
+        inside = helpers.text(part.arg) if part.arg is not None else ""
+        if m.dialect == "zsh" and inside[:1] == "=" and inside[1:].isidentifier():
+            # `${=name}` is split into words, which zsh does not do otherwise.
+            value = lookup(m, inside[1:], state)
+            return ListValue(tuple(value.split()), False) if isinstance(value, str) else "\0"
         return "\0"
     if op == "names":
         prefix = part.name
@@ -86,7 +90,7 @@ def _simple(m: Machine, name: str, state: State) -> Result:
         return _unset(m, name, state)
     if isinstance(value, Array):
         if m.dialect == "zsh":
-            return ListValue(tuple(item for item in value.values if item), False)
+            return ListValue(tuple(item for item in value.values if item), True)
         return dict(zip(value.keys, value.values, strict=True)).get("0", "")
     return value
 
@@ -203,7 +207,7 @@ def _raw(m: Machine, part: Param, state: State, helpers: Helpers) -> str | ListV
     if index is None:
         if isinstance(value, Array):
             if m.dialect == "zsh":
-                return ListValue(tuple(item for item in value.values if item), False)
+                return ListValue(tuple(item for item in value.values if item), True)
             return dict(zip(value.keys, value.values, strict=True)).get("0")
         return value
     if index in ("@", "*"):
@@ -334,6 +338,10 @@ def _default(m: Machine, part: Param, value: str | ListValue | None, state: Stat
 
 def _substring(m: Machine, part: Param, value: str | ListValue, state: State, helpers: Helpers) -> Result:
     assert part.arg is not None
+    if m.dialect == "zsh":
+        letters = helpers.text(part.arg) + (helpers.text(part.arg2) if part.arg2 is not None else "")
+        if letters.isalpha() and letters not in state.vars:
+            return _each(value, lambda item: _or_unknown(modified(item, letters)))
     try:
         offset = arithmetic(m, helpers.text(part.arg), state)
         length = None if part.arg2 is None else arithmetic(m, helpers.text(part.arg2), state)

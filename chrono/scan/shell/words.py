@@ -12,6 +12,7 @@ from chrono.scan.shell.braces import expand_braces, may_expand
 from chrono.scan.shell.lexer import Reader, skip_newlines
 from chrono.scan.shell.parameters import PAREN, Readers, read_braced, read_subscript
 from chrono.scan.shell.syntax import Arith, ArrayValue, Param, Part, Process, Quoted, Subst, Text, Word
+from chrono.scan.shell.zsh import MODIFIERS
 
 _FAST = re.compile(r"[^ \t\n|&;()<>\"'`$\\\0*?\[{~]+(?=[ \t\n|&;)<>]|\Z)")
 _RUN = re.compile(r"[^ \t\n|&;()<>\"'`$\\\0]+")
@@ -172,6 +173,12 @@ def read_dollar(r: Reader, *, quoted: bool) -> Part:
         r.pos = match.end()
         if r.dialect == "zsh" and r.ahead("["):
             return Param(match.group(), read_subscript(r, READERS))
+        if r.dialect == "zsh" and r.ahead(":"):
+            modifiers = MODIFIERS.match(text, r.pos, r.end)
+            if modifiers is not None:
+                r.pos = modifiers.end()
+                letters = modifiers.group().replace(":", "")
+                return Param(match.group(), op=":", arg=Word((), r.pos, r.pos, letters))
         return Param(_continued_name(r, match.group()), bare=True)
     if char == "{":
         r.budget.enter()

@@ -1,4 +1,4 @@
-"""Owns asking the real bash which programs a text starts: every program on PATH is a stub that writes down its words.
+"""Owns asking a real shell which programs a text starts: every program on PATH is a stub that writes down its words.
 
 A text for it must name programs by their bare names only: PATH holds nothing but stubs, the folder is a temporary one.
 Stubs of programs that start or feed others (env, xargs, find, sh, …) run the real one after they have logged.
@@ -23,14 +23,15 @@ LOGGED_AND_RUN = (
 class Oracle:
     """Stubs in a folder of their own; `argvs` asks."""
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: str, asked: tuple[str, ...] = ("bash", "--norc", "--noprofile")) -> None:
+        """`asked` is the shell that is asked, with options that keep its start-up files out."""
         self.folder = folder
         self.stubs = os.path.join(folder, "stubs")
         self.work = os.path.join(folder, "w")
         self.log = os.path.join(folder, "log")
         os.mkdir(self.stubs)
         os.mkdir(self.work)
-        self.bash = shutil.which("bash") or ""
+        self.asked = (shutil.which(asked[0]) or "", *asked[1:])
         shell = shutil.which("sh") or ""
         for name in LOGGED_ONLY:
             self._stub(name, shell, None)
@@ -67,7 +68,7 @@ class Oracle:
         os.mkdir(self.work)
         environment = {"PATH": self.stubs, "HOME": "/home/u", "LC_ALL": "C.UTF-8"}
         subprocess.run(
-            [self.bash, "--norc", "--noprofile", "-c", text],
+            [*self.asked, "-c", text],
             env=environment,
             cwd=self.work,
             stdin=subprocess.DEVNULL,
