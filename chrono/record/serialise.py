@@ -1,7 +1,7 @@
 """Owns the way from a Python value to JSON: never raises, bounded, redacted on the way, types noted beside the JSON.
 
 The JSON is what every reader of such traces expects (a tuple is a list, a time is text). What that loses stands in
-notes, JSON pointer -> type, from which replay rebuilds the value. Which texts are secrets is `record.redact`.
+notes, JSON pointer -> type, from which `record.rebuild` makes the value again. What a secret is says `record.redact`.
 """
 
 from __future__ import annotations
@@ -69,7 +69,15 @@ def write(value: object, rules: Rules = PLAIN) -> Written:
 
 
 def _noted(notes: list[list[Any]]) -> JsonObject:
-    kept: JsonObject = dict(notes[:MAX_NOTES])
+    """By path; where a value has two (an enum whose value is a tuple), a list of them, the innermost first."""
+    kept: JsonObject = {}
+    for path, note in notes[:MAX_NOTES]:
+        if path not in kept:
+            kept[path] = note
+        elif isinstance(kept[path], list):
+            kept[path].append(note)
+        else:
+            kept[path] = [kept[path], note]
     if len(notes) > MAX_NOTES:
         kept["*"] = "more"
     return kept
