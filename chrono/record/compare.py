@@ -4,13 +4,21 @@ Pure; times, ids and counts of one run are no difference.
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Iterator
 from difflib import SequenceMatcher
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from chrono.record.reading import StoredTrace, in_order
 
-MISSING = "(missing)"
+
+class Missing(enum.Enum):
+    """In place of a value that one side does not have: no JSON value can be taken for it."""
+
+    MISSING = "missing"
+
+
+MISSING: Final = Missing.MISSING
 MAX_CHANGES = 50
 """Of one crossing; a table of a million cells that all moved is said by its first."""
 

@@ -18,7 +18,7 @@ from chrono.errors import ChronoError, UsageError
 
 if TYPE_CHECKING:
     from chrono.cli.render import Screen
-    from chrono.record.compare import Difference
+    from chrono.record.compare import Change, Difference
     from chrono.record.reading import StoredTrace, Summary
 
 PAGE = 30
@@ -211,7 +211,7 @@ def run_diff(
                 "left": one.trace_id,
                 "right": other.trace_id,
                 "differences": [
-                    {**diff._asdict(), "changes": [change._asdict() for change in diff.changes]} for diff in found
+                    {**diff._asdict(), "changes": [_change(change) for change in diff.changes]} for diff in found
                 ],
             }
         )
@@ -367,8 +367,19 @@ def _print_difference(screen: Screen, diff: Difference) -> None:
             screen.line(Styled(_cut(f"      + {_text(change.right)}"), "green"))
 
 
+def _change(change: Change) -> dict[str, Any]:
+    from chrono.record.compare import MISSING
+
+    return {key: value for key, value in change._asdict().items() if value is not MISSING}
+
+
 def _text(value: Any) -> str:
     import json
+
+    from chrono.record.compare import MISSING
+
+    if value is MISSING:
+        return "(not there)"
 
     return one_line(json.dumps(value, ensure_ascii=False))
 

@@ -93,6 +93,9 @@ def test_two_traces_are_compared(store: Path, chrono: Any, tmp_path: Path) -> No
     file.write_text(chrono("trace", "export", TRACE).out.replace('"n": 1', '"n": 7'))
     ran = chrono("trace", "diff", TRACE, str(file))
     assert ran.code == 1 and "! tool tool-1" in ran.out and "/input/raw/n" in ran.out and "+ 7" in ran.out
+    file.write_text(chrono("trace", "export", TRACE).out.replace('"raw": 1', '"ra": 1'))
+    (one,) = chrono("trace", "diff", TRACE, str(file), "--json").json["differences"]
+    assert one["changes"] == [{"path": "/output/raw", "left": 1}, {"path": "/output/ra", "right": 1}]
     found = chrono("trace", "diff", TRACE, OTHER, "--json").json["differences"]
     assert [(one["name"], one["right_id"] is None) for one in found] == [
         ("tool-0", True), ("tool-1", True), ("tool-2", False),
