@@ -240,7 +240,9 @@ def many_commands() -> dict[str, str]:
 def worst_inputs() -> dict[str, str]:
     """What takes longest, at the limits of what is read at all."""
     return {
-        "64 KB of commands": ("echo a$b ${c:-d} 'e f' \"$g\"; " * 2300)[:64_000],
+        "64 KB of commands": "echo a$b ${c:-d} 'e f' \"$g\"; " * 2300,
+        "as many commands as are looked at": "echo a$b ${c:-d} 'e f' \"$g\"; " * 1050,
+        "as many files as are looked at": "".join(f"cp a{at} b{at}; " for at in range(1950)),
         "64 KB of one word": "echo " + "a$b" * 21_000,
         "braces": "echo " + "{a,b,c}{d,e,f}" * 12,
         "nested substitutions": "echo " + "$(echo " * 58 + "x" + ")" * 58,
@@ -250,7 +252,8 @@ def worst_inputs() -> dict[str, str]:
         "quotes without end": "echo '" + "a" * 60_000,
         "base64 in a shell": "echo " + "ZWNobyBoaQ==" * 2000 + " | base64 -d | sh",
         "variables that grow": "a=x; " + "a=$a$a; " * 40 + "echo $a",
-        "many redirections": "echo x " + "> /tmp/a " * 3000,
+        "many redirections": "echo x " + "> /tmp/a " * 2350,
+        "many files written": "echo x " + "".join(f"> /tmp/a{at} " for at in range(2350)),
     }
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import lru_cache
 
 from chrono.scan.code import git_bindings, texts
 from chrono.scan.code.arguments import argument_list
@@ -90,6 +91,7 @@ _CONSTANTS: dict[str, Value] = {
 }
 
 
+@lru_cache(maxsize=4096)
 def canonical(name: str) -> str:
     """One spelling for a library name that has several."""
     name = name.replace(".__dict__", "")

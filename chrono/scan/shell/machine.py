@@ -20,7 +20,7 @@ from chrono.scan.shell.syntax import Assign, Body, Node, Process, Subst
 from chrono.scan.shell.values import clean, file_key, to_word
 from chrono.scan.world import Read, World
 
-MAX_STEPS = 6000
+MAX_STEPS = 4000
 MAX_ROUNDS = 300
 """Rounds that nested loops take together before the inner ones use one value for all."""
 MAX_READ_BYTES = 256 * 1024

@@ -64,6 +64,7 @@ _DO_WORD = re.compile(rf"do{_EDGE}")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _PLAIN = r"[^ \t\n|&;()<>\"'`$\\\0*?\[{~#][^ \t\n|&;()<>\"'`$\\\0*?\[{~]*"
 _PLAIN_WORDS = re.compile(rf"[ \t]*({_PLAIN}(?:[ \t]+{_PLAIN})*)(?=[ \t\n|&;)]|\Z)")
+_PLAIN_WORD = re.compile(rf"[ \t]*({_PLAIN})(?=[ \t\n|&;)]|\Z)")
 _BLANKS = re.compile(r"[ \t]+")
 _TIME_OPTION = re.compile(rf"(?:-p|--){_EDGE}")
 _DECLARES = frozenset(("declare", "typeset", "local", "export", "readonly"))
@@ -563,10 +564,11 @@ def _simple(r: Reader) -> Node:
 
 def _plain_words(r: Reader, parts: _Parts) -> bool:
     """Takes words without anything special in them, which most are; an assignment ends them."""
-    match = _PLAIN_WORDS.match(r.text, r.pos, r.end)
+    words, fixed = parts.words, r.fixed
+    # One by one where an assignment may end them: looking at all the rest for each would be quadratic.
+    match = (_PLAIN_WORDS if words and not parts.declares else _PLAIN_WORD).match(r.text, r.pos, r.end)
     if match is None:
         return False
-    words, fixed = parts.words, r.fixed
     end = match.start(1)
     for text in _BLANKS.split(match.group(1)):  # not str.split: other spaces are letters here
         if ("=" in text and (not words or parts.declares)) or (text == "}" and r.dialect == "zsh"):
@@ -640,6 +642,7 @@ def _redirect(r: Reader) -> Redir | None:
     match = (_DASH_REDIRECT if dash else _REDIRECT).match(r.text, r.pos, r.end)
     if match is None:
         return None
+    r.budget.spend(4)
     start = r.pos
     number, op = match.groups()
     r.pos = match.end()
