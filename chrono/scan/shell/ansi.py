@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import re
 
+from chrono.scan.expression import expression
 from chrono.scan.shell.values import NUL_BYTE
 
 _SIMPLE = {
     "a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v",
     "\\": "\\", "'": "'", '"': '"', "?": "?",
 }  # fmt: skip
-_ANSI = re.compile(
+_ANSI = expression(
     r"\\(?:([abeEfnrtv\\'\"?])|([0-7]{1,3})|x([0-9A-Fa-f]{1,2})|x\{([0-9A-Fa-f]+)\}|u([0-9A-Fa-f]{1,4})"
     r"|U([0-9A-Fa-f]{1,8})|c(.))",
     re.DOTALL,
 )
-_ECHO = re.compile(
+_ECHO = expression(
     r"\\(?:([abeEfnrtv\\])|0([0-7]{0,3})|x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|(c))"
 )
-_PRINTF = re.compile(
+_PRINTF = expression(
     r"\\(?:([abeEfnrtv\\'\"?])|([0-7]{1,3})|x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8}))"
 )
 

@@ -5,10 +5,11 @@ Words in the expression are expanded before; where a value is not known the resu
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
-_TOKEN = re.compile(
+from chrono.scan.expression import expression
+
+_TOKEN = expression(
     r"\s*(?:(0[xX][0-9A-Fa-f]+|[0-9]+#[0-9A-Za-z@_]+|[0-9]+)|([A-Za-z_][A-Za-z0-9_]*)|"
     r"(\*\*|<<=|>>=|\+\+|--|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&^|]=|[-+*/%<>=!~&|^?:(),\[\]]))"
 )

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
+from chrono.scan.expression import expression
 from chrono.scan.shell.syntax import Param, Part, Text, Word
 from chrono.scan.shell.values import MANY_FIELDS
 
 MAX_WORDS = 1000
 
-_NUMBERS = re.compile(r"(-?[0-9]{1,18})\.\.(-?[0-9]{1,18})(?:\.\.(-?[0-9]{1,18}))?\Z")
-_LETTERS = re.compile(r"([A-Za-z])\.\.([A-Za-z])(?:\.\.(-?[0-9]{1,9}))?\Z")
+_NUMBERS = expression(r"(-?[0-9]{1,18})\.\.(-?[0-9]{1,18})(?:\.\.(-?[0-9]{1,18}))?\Z")
+_LETTERS = expression(r"([A-Za-z])\.\.([A-Za-z])(?:\.\.(-?[0-9]{1,9}))?\Z")
 
 Unit = str | Part
 """An unquoted character, or a part that braces cannot see into."""

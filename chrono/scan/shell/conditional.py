@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
-
+from chrono.scan.expression import expression
 from chrono.scan.shell.lexer import Reader, skip_blanks, skip_newlines
 from chrono.scan.shell.syntax import Part, Test, Text, Word
 from chrono.scan.shell.words import read_special, read_word
 
 _EDGE = r"(?=[ \t\n()]|\Z)"
-_CLOSE = re.compile(r"\]\](?=[ \t\n;&|()<>]|\Z)")
-_UNARY = re.compile(rf"-[a-zA-Z]{_EDGE}")
-_BINARY = re.compile(rf"(?:==|=~|!=|=|<|>|-(?:eq|ne|lt|le|gt|ge|nt|ot|ef)){_EDGE}")
-_REGEX_RUN = re.compile(r"[^ \t\n\"'`$\\\0()]+")
+_CLOSE = expression(r"\]\](?=[ \t\n;&|()<>]|\Z)")
+_UNARY = expression(rf"-[a-zA-Z]{_EDGE}")
+_BINARY = expression(rf"(?:==|=~|!=|=|<|>|-(?:eq|ne|lt|le|gt|ge|nt|ot|ef)){_EDGE}")
+_REGEX_RUN = expression(r"[^ \t\n\"'`$\\\0()]+")
 
 
 def read_conditional(r: Reader) -> Test:

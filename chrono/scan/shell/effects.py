@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from chrono.scan.expression import expression
 from chrono.scan.shell.machine import Machine
 from chrono.scan.shell.programs import output_of
 from chrono.scan.shell.state import Argv, State
@@ -102,7 +103,7 @@ def _download(m: Machine, name: str, argv: Argv, state: State) -> None:
 
 
 # Files that something starts: what an edit leaves in them may be run later in the same text.
-_STARTED = re.compile(
+_STARTED = expression(
     r"(?:\A|/)(?:package\.json|deno\.jsonc?|composer\.json|[Mm]akefile|GNUmakefile|[Jj]ustfile|Taskfile\.ya?ml|[^/]+\."
     r"(?:sh|bash|zsh|py|[cm]?[jt]s|rb|pl|php|mk|ps1))\Z"
 )

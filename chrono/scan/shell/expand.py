@@ -5,9 +5,8 @@
 
 from __future__ import annotations
 
-import re
-
 from chrono.scan.command import Glob
+from chrono.scan.expression import expression
 from chrono.scan.shell import globs
 from chrono.scan.shell.calculate import arithmetic_text
 from chrono.scan.shell.machine import Machine
@@ -29,7 +28,7 @@ from chrono.scan.shell.values import MANY_FIELDS, MAX_VALUE_CHARS, collapse
 
 _MAGIC = frozenset("*?[")
 DEFAULT_IFS = " \t\n"
-_ASSIGNED = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=~")
+_ASSIGNED = expression(r"[A-Za-z_][A-Za-z0-9_]*=~")
 
 
 def fields(m: Machine, word: Word, state: State) -> list[str]:

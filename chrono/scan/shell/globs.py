@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import re
 
+from chrono.scan.expression import expression
+
 MAX_CHARS = 4096
 _CLASSES = {
     "alpha": "a-zA-Z", "digit": "0-9", "alnum": "a-zA-Z0-9", "upper": "A-Z", "lower": "a-z", "space": r"\s",
     "blank": r" \t", "punct": r"!-/:-@\[-`{-~", "xdigit": "0-9A-Fa-f", "cntrl": r"\x01-\x1f\x7f",
     "print": r"\x20-\x7e", "graph": r"\x21-\x7e", "word": r"\w",
 }  # fmt: skip
-_POSIX = re.compile(r"\[:([a-z]+):\]")
+_POSIX = expression(r"\[:([a-z]+):\]")
 _cache: dict[str, re.Pattern[str] | None] = {}
 
 

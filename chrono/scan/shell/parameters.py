@@ -10,13 +10,14 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
+from chrono.scan.expression import expression
 from chrono.scan.shell.lexer import Reader
 from chrono.scan.shell.syntax import Param, Part, Process, Quoted, Subst, Text, Word
 
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$!-]")
-_OPERATOR = re.compile(r":[-=?+]|[-=?+]|##|#|%%|%|//|/#|/%|/|\^\^|\^|,,|,|@|:")
+_NAME = expression(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$!-]")
+_OPERATOR = expression(r":[-=?+]|[-=?+]|##|#|%%|%|//|/#|/%|/|\^\^|\^|,,|,|@|:")
 _DEFAULTS = frozenset((":-", "-", ":=", "=", ":?", "?", ":+", "+"))
-_TRANSFORM = re.compile(r"[A-Za-z]+")
+_TRANSFORM = expression(r"[A-Za-z]+")
 BRACE = frozenset(("}",))
 PAREN = frozenset((")",))
 
@@ -132,8 +133,8 @@ def _operation(r: Reader, readers: Readers, param: Param, quoted: bool) -> Param
     return param._replace(arg=_argument(r, readers, "}", quoted=False))
 
 
-_RUNS = {stops: re.compile(rf"[^{re.escape(stops)}'\"\\$`\0<>]+") for stops in ("}", "/}", ":}")}
-_QUOTED_RUN = re.compile(r"[^}\"\\$`\0]+")
+_RUNS = {stops: expression(rf"[^{re.escape(stops)}'\"\\$`\0<>]+") for stops in ("}", "/}", ":}")}
+_QUOTED_RUN = expression(r"[^}\"\\$`\0]+")
 
 
 def _argument(r: Reader, readers: Readers, stops: str, *, quoted: bool) -> Word:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from chrono.scan.expression import expression
 from chrono.scan.shell.ansi import decode_echo, decode_printf
 from chrono.scan.shell.values import MANY_FIELDS, NUL_BYTE, collapse
 
 MAX_CHARS = 100_000
-_CONVERSION = re.compile(
+_CONVERSION = expression(
     r"%(?:(%)|([-+ #0']{0,6})(\*|[0-9]{1,9})?(?:\.(\*|[0-9]{1,9})?)?"
     r"(?:\([^)]{0,99}\)T|[hlLqjzt]{0,2}([a-zA-Z])))"
 )
-_OPTION = re.compile(r"-[neE]+\Z")
+_OPTION = expression(r"-[neE]+\Z")
 
 
 def echo(args: Sequence[str], *, escapes: bool, options: bool = True) -> str:

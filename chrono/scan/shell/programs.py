@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
+from chrono.scan.expression import expression
 from chrono.scan.shell import filters
 from chrono.scan.shell.files_found import find_names
 from chrono.scan.shell.machine import Machine
@@ -173,7 +174,7 @@ def _find(m: Machine, args: Args, state: State) -> str:
     return "".join(name + end for name in find_names(("find", *args)) if name != MANY_FIELDS)
 
 
-_REFERENCE = re.compile(r"\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))")
+_REFERENCE = expression(r"\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))")
 
 
 def _envsubst(m: Machine, args: Args, state: State) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
+from chrono.scan.expression import expression
 from chrono.scan.shell.state import Argv
 from chrono.scan.shell.values import MANY_FIELDS
 
@@ -20,7 +20,7 @@ _DIFFERENT = (
     "$'", '$"', "$[", "[[", "((", "<(", ">(", "<<<", "&>", "=(", "function", "select", "coproc", "time ", "source",
     "let ", "alias", "declare", "typeset",
 )  # fmt: skip
-_DIFFERENT_SHORT = re.compile(r"\{[^\s{}$]{0,200}(?:,|\.\.)|\$\{[!#]?\w{1,60}[/^,:\[@]|~[+-]")
+_DIFFERENT_SHORT = expression(r"\{[^\s{}$]{0,200}(?:,|\.\.)|\$\{[!#]?\w{1,60}[/^,:\[@]|~[+-]")
 
 
 class ShellCall(NamedTuple):

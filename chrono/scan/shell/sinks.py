@@ -8,10 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from chrono.scan.expression import expression
 from chrono.scan.shell.machine import Inner
 from chrono.scan.shell.state import Argv, State
 from chrono.scan.shell.values import MANY_FIELDS
-from chrono.scan.shell.wrappers import Options, operands
+from chrono.scan.shell.wrapper_options import Options, operands
 
 # Options whose value is run by a shell, or as a program with arguments.
 _TEXT_OPTIONS: dict[str, tuple[str, ...]] = {
@@ -120,7 +121,7 @@ def _values(argv: Argv, options: tuple[str, ...]) -> list[tuple[str, str]]:
 
 _GIT = Options("cC", frozenset(("--git-dir", "--work-tree", "--namespace", "--exec-path", "--config-env",
                                 "--super-prefix", "--list-cmds")))  # fmt: skip
-_GIT_COMMAND_KEY = re.compile(
+_GIT_COMMAND_KEY = expression(
     r"(?:core\.(?:pager|editor|sshcommand|fsmonitor|askpass|gitproxy|alternaterefscommand)|sequence\.editor"
     r"|diff\.external|diff\..*\.(?:command|textconv)|pager\..*|gpg\.(?:.*\.)?program|interactive\.difffilter"
     r"|filter\..*\.(?:clean|smudge|process)|(?:merge|diff)tool\..*\.cmd|merge\..*\.driver|remote\..*\.(?:uploadpack"
@@ -218,14 +219,14 @@ def _tar(argv: Argv, state: State) -> list[Inner]:
     ]
 
 
-_AWK_COMMAND = re.compile(
+_AWK_COMMAND = expression(
     r"system\s{0,9}\(\s{0,9}\"((?:[^\"\\]|\\.)*)\"|\"((?:[^\"\\]|\\.)*)\"\s{0,9}\|&?\s{0,9}getline"
     r"|\bprint[^|;}\n\"]{0,300}(?:\"(?:[^\"\\]|\\.)*\"[^|;}\n\"]{0,300}){0,9}\|&?\s{0,9}\"((?:[^\"\\]|\\.)*)\""
 )
 
 
-_AWK_TO_SHELL = re.compile(r"\bprint\s*\(?\s*\"((?:[^\"\\]|\\.)*)\"\s*\)?\s*\|&?\s*\"(?:/bin/)?(?:ba|da|z)?sh\"")
-_AWK_CONSTANT = re.compile(r"\b([A-Za-z_]\w*)\s*=\s*\"((?:[^\"\\]|\\.)*)\"")
+_AWK_TO_SHELL = expression(r"\bprint\s*\(?\s*\"((?:[^\"\\]|\\.)*)\"\s*\)?\s*\|&?\s*\"(?:/bin/)?(?:ba|da|z)?sh\"")
+_AWK_CONSTANT = expression(r"\b([A-Za-z_]\w*)\s*=\s*\"((?:[^\"\\]|\\.)*)\"")
 
 
 def _awk(argv: Argv, state: State) -> list[Inner]:
@@ -250,10 +251,10 @@ def _awk(argv: Argv, state: State) -> list[Inner]:
     return out
 
 
-_SED_EXECUTE = re.compile(r"(?:^|[;\n{])[ \t]*(?:\d{1,9}[ \t]*|\$[ \t]*|/[^/\n]{0,200}/[ \t]*)?e[ \t]+([^\n]+)")
+_SED_EXECUTE = expression(r"(?:^|[;\n{])[ \t]*(?:\d{1,9}[ \t]*|\$[ \t]*|/[^/\n]{0,200}/[ \t]*)?e[ \t]+([^\n]+)")
 
 
-_SED_EVALUATES = re.compile(
+_SED_EVALUATES = expression(
     r"(?:^|[;\n{/0-9$])[ \t]*s([^\w\s\\])((?:\\.|(?!\1)[^\\]){0,2000})\1((?:\\.|(?!\1)[^\\]){0,2000})\1[gpiImM0-9]*e",
     re.DOTALL,
 )
@@ -297,14 +298,14 @@ def _foreign(argv: Argv, state: State) -> list[Inner]:
     return out
 
 
-_VIM_SHELL = re.compile(
+_VIM_SHELL = expression(
     r"(?:^|[|\n])[ \t]*(?::[ \t:]*)?(?:sil(?:ent)?!?[ \t]+)?(?:exe(?:cute)?[ \t]+['\"])?(?:%|\d{1,9})?!([^\n]+)"
 )
-_CALL = re.compile(r"(?:system(?:list)?|shell-command(?:-to-string)?|os\.execute|io\.popen|do shell script)\s*"
+_CALL = expression(r"(?:system(?:list)?|shell-command(?:-to-string)?|os\.execute|io\.popen|do shell script)\s*"
                    r"(?:\(\s*)?([\"'])((?:[^\"'\\]|\\.)*)\1")  # fmt: skip
 
 
-_EDITOR_DELETE = re.compile(r"\(delete-(?:directory|file)\s+\"([^\"]+)\"|\bcall\s+delete\(\s*['\"]([^'\"]+)['\"]")
+_EDITOR_DELETE = expression(r"\(delete-(?:directory|file)\s+\"([^\"]+)\"|\bcall\s+delete\(\s*['\"]([^'\"]+)['\"]")
 
 
 def _editor(argv: Argv, state: State) -> list[Inner]:
@@ -335,7 +336,7 @@ def _osascript(argv: Argv, state: State) -> list[Inner]:
     ]
 
 
-_META = re.compile(r"^[ \t]*(?:\\!|\.(?:shell|system)[ \t]|system[ \t]|!)[ \t]*(\S.*)$", re.MULTILINE)
+_META = expression(r"^[ \t]*(?:\\!|\.(?:shell|system)[ \t]|system[ \t]|!)[ \t]*(\S.*)$", re.MULTILINE)
 
 
 def _database(argv: Argv, state: State) -> list[Inner]:
@@ -352,7 +353,7 @@ def _at(argv: Argv, state: State) -> list[Inner]:
     return [Inner(text=state.stdin, label="at", stdin="")] if state.stdin and not listing else []
 
 
-_CRON_LINE = re.compile(r"^[ \t\0]*(?:@\w+|(?:[\d*/,A-Za-z-]+[ \t]+){4}[\d*/,A-Za-z-]+)[ \t]+(\S.*)$", re.MULTILINE)
+_CRON_LINE = expression(r"^[ \t\0]*(?:@\w+|(?:[\d*/,A-Za-z-]+[ \t]+){4}[\d*/,A-Za-z-]+)[ \t]+(\S.*)$", re.MULTILINE)
 
 
 def _crontab(argv: Argv, state: State) -> list[Inner]:
@@ -372,7 +373,7 @@ def _socat(argv: Argv, state: State) -> list[Inner]:
     return out
 
 
-_SPAWN = re.compile(r"\b(?:spawn|exec|system)\s+([^;\n\]]+)")
+_SPAWN = expression(r"\b(?:spawn|exec|system)\s+([^;\n\]]+)")
 
 
 def _expect(argv: Argv, state: State) -> list[Inner]:

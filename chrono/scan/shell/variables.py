@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from chrono.scan.expression import expression
 from chrono.scan.shell import assignments
 from chrono.scan.shell.arithmetic import Failed
 from chrono.scan.shell.calculate import arithmetic
@@ -24,7 +25,7 @@ from chrono.scan.shell.state import (
 )
 from chrono.scan.shell.values import MANY_FIELDS, NUL_BYTE
 
-_ASSIGNED = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\[[^\]]*\])?(\+?=)(.*)\Z", re.DOTALL)
+_ASSIGNED = expression(r"([A-Za-z_][A-Za-z0-9_]*)(\[[^\]]*\])?(\+?=)(.*)\Z", re.DOTALL)
 
 
 def declare(m: Machine, argv: Argv, state: State) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from chrono.scan.expression import expression
 from chrono.scan.shell.ansi import decode_printf
 from chrono.scan.shell.machine import Inner
 from chrono.scan.shell.state import Argv, State
@@ -13,7 +14,7 @@ MAX_COMMANDS = 24
 _VALUES = "adEILnPs"
 _LONG = frozenset(("--arg-file", "--delimiter", "--max-lines", "--max-args", "--max-procs", "--max-chars",
                    "--process-slot-var"))  # fmt: skip
-_TOKEN = re.compile(r"(?:\"([^\"\n]*)\"|'([^'\n]*)'|\\(.)|([^\s\"'\\]+))", re.DOTALL)
+_TOKEN = expression(r"(?:\"([^\"\n]*)\"|'([^'\n]*)'|\\(.)|([^\s\"'\\]+))", re.DOTALL)
 
 
 class _Options:
