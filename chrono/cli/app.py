@@ -60,6 +60,7 @@ SECTIONS: tuple[tuple[str, tuple[Verb, ...]], ...] = (
             ),
             Verb("mcp", "Serve this project's tools to an agent (MCP).", "mcp"),
             Verb("doctor", "Say what protects you here, and what to do about each gap.", "doctor"),
+            Verb("completion", "Print a script that completes chrono's words in your shell.", "completion"),
             Verb("uninstall", "Remove every installed hook; --purge: savepoints, too.", "uninstall"),
         ),
     ),
