@@ -46,17 +46,17 @@ class Subject(NamedTuple):
     @property
     def digest(self) -> str:
         """SHA-256 over all of it: one changed byte of command, folder or script is another action."""
-        files: list[Json] = [[recordable(path), digest] for path, digest in sorted(set(self.files))]
+        files: list[Json] = [[_exact(path), digest] for path, digest in sorted(set(self.files))]
         value: dict[str, Json] = {
-            "cwd": recordable(self.cwd),
+            "cwd": _exact(self.cwd),
             "files": files,
             "given": self.given,
             "kind": self.kind,
             "log": self.log,
-            "paths": [recordable(path) for path in self.paths],
+            "paths": [_exact(path) for path in self.paths],
             "shell": self.shell,
-            "texts": [sha256_hex(text.encode("utf-8", "surrogatepass")) for text in self.texts],
-            "tool": recordable(self.tool),
+            "texts": [_exact(text) for text in self.texts],
+            "tool": _exact(self.tool),
         }
         return sha256_hex(b"chrono-approval-subject/v1\n" + canonical_bytes(value))
 
@@ -64,6 +64,11 @@ class Subject(NamedTuple):
     def id(self) -> str:
         """What people type: the beginning of the digest, so that the same action has the same id."""
         return self.digest[:ID_DIGITS]
+
+
+def _exact(text: str) -> str:
+    """A text that may hold what no canonical line can, as its digest."""
+    return sha256_hex(text.encode("utf-8", "surrogatepass"))
 
 
 class Request(NamedTuple):
