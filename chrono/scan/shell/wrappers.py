@@ -1,80 +1,62 @@
-"""Owns programs that start another program named in their arguments: sudo, env, xargs, find, docker, ssh and so on.
+"""Owns programs that start another program named in their arguments: sudo, env, xargs, find and so on.
 
-Programs that run shell text hidden in an option are left to `sinks`, shells to `shells`. Each answers what it starts;
-the wrapper itself has been reported before.
+Those that start it in another place are left to `elsewhere`, shell text hidden in an option to `sinks`, shells to
+`shells`. Each answers what it starts; the wrapper itself has been reported before.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import NamedTuple
 
+from chrono.scan.shell.elsewhere import ELSEWHERE
 from chrono.scan.shell.files_found import find_starts
 from chrono.scan.shell.machine import Inner
 from chrono.scan.shell.state import Argv, State
 from chrono.scan.shell.values import MANY_FIELDS, resolve
+from chrono.scan.shell.wrapper_options import Options, as_list, joined, long_names, operands
 from chrono.scan.shell.xargs import xargs
 
-
-class Options(NamedTuple):
-    """How a wrapper's own options are read.
-
-    `short` and `long`: options that take a value. `skip`: operands in front of the command. `assigns`: `NAME=value`
-    words in front of the command belong to it. `value_only_long`: every unknown long option without `=` takes none.
-    """
-
-    short: str = ""
-    long: frozenset[str] = frozenset()
-    skip: int = 0
-    assigns: bool = False
-    remote: bool = False
-    chdir: str = ""
-
-
-def _long(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
 PLAIN: dict[str, Options] = {
-    "sudo": Options("CDghpRrTtUu", _long("--chdir --close-from --chroot --group --host --prompt --role --type "
+    "sudo": Options("CDghpRrTtUu", long_names("--chdir --close-from --chroot --group --host --prompt --role --type "
                     "--other-user --user --command-timeout"), assigns=True, chdir="D"),
     "doas": Options("Cu"),
     "nohup": Options(),
-    "timeout": Options("ks", _long("--kill-after --signal"), skip=1),
-    "gtimeout": Options("ks", _long("--kill-after --signal"), skip=1),
-    "nice": Options("n", _long("--adjustment")),
-    "ionice": Options("cnpPu", _long("--class --classdata --pid --pgid --uid")),
+    "timeout": Options("ks", long_names("--kill-after --signal"), skip=1),
+    "gtimeout": Options("ks", long_names("--kill-after --signal"), skip=1),
+    "nice": Options("n", long_names("--adjustment")),
+    "ionice": Options("cnpPu", long_names("--class --classdata --pid --pgid --uid")),
     "setsid": Options(),
-    "stdbuf": Options("ieo", _long("--input --error --output")),
+    "stdbuf": Options("ieo", long_names("--input --error --output")),
     "unbuffer": Options(),
-    "time": Options("fo", _long("--format --output")),
-    "gtime": Options("fo", _long("--format --output")),
-    "strace": Options("abeEIoOpPsSuUX", _long("--output --attach --trace --env --user --string-limit"), assigns=True),
-    "ltrace": Options("aAeDFlnopsuwx", _long("--output")),
+    "time": Options("fo", long_names("--format --output")),
+    "gtime": Options("fo", long_names("--format --output")),
+    "strace": Options("abeEIoOpPsSuUX", long_names("--output --attach --trace --env --user --string-limit"),
+                      assigns=True),
+    "ltrace": Options("aAeDFlnopsuwx", long_names("--output")),
     "chronic": Options(),
     "shx": Options(),
-    "pkexec": Options("", _long("--user")),
+    "pkexec": Options("", long_names("--user")),
     "sshpass": Options("pfdeP"),
-    "mosh": Options("p", _long("--ssh --port --predict --server --client"), skip=1, remote=True),
-    "proot": Options("rbqwRSk", _long("--rootfs --bind --cwd")),
+    "mosh": Options("p", long_names("--ssh --port --predict --server --client"), skip=1, remote=True),
+    "proot": Options("rbqwRSk", long_names("--rootfs --bind --cwd")),
     "caffeinate": Options("tw"),
-    "fakeroot": Options("lisbu", _long("--lib --faked")),
+    "fakeroot": Options("lisbu", long_names("--lib --faked")),
     "firejail": Options(),
     "taskset": Options("", skip=1),
-    "chrt": Options("TPD", _long("--sched-runtime --sched-period --sched-deadline"), skip=1),
-    "numactl": Options("CNmip", _long("--cpunodebind --physcpubind --membind --interleave --preferred")),
-    "prlimit": Options("p", _long("--pid --output")),
+    "chrt": Options("TPD", long_names("--sched-runtime --sched-period --sched-deadline"), skip=1),
+    "numactl": Options("CNmip", long_names("--cpunodebind --physcpubind --membind --interleave --preferred")),
+    "prlimit": Options("p", long_names("--pid --output")),
     "setarch": Options("", skip=1),
     "linux32": Options(),
     "linux64": Options(),
-    "setpriv": Options("", _long("--reuid --regid --groups --inh-caps --ambient-caps --bounding-set --securebits "
+    "setpriv": Options("", long_names("--reuid --regid --groups --inh-caps --ambient-caps --bounding-set --securebits "
                        "--pdeathsig --selinux-label --apparmor-profile")),
-    "runcon": Options("urtl", _long("--user --role --type --range"), skip=0),
-    "choom": Options("np", _long("--adjust --pid")),
+    "runcon": Options("urtl", long_names("--user --role --type --range"), skip=0),
+    "choom": Options("np", long_names("--adjust --pid")),
     "eatmydata": Options(),
-    "dbus-run-session": Options("", _long("--config-file --dbus-daemon")),
-    "xvfb-run": Options("enpswf", _long("--error-file --server-num --server-args --auth-file --xauth-protocol")),
+    "dbus-run-session": Options("", long_names("--config-file --dbus-daemon")),
+    "xvfb-run": Options("enpswf", long_names("--error-file --server-num --server-args --auth-file --xauth-protocol")),
     "rlwrap": Options("abcdfgHmopqrsSwzC"),
     "catchsegv": Options(),
     "valgrind": Options(),
@@ -83,12 +65,12 @@ PLAIN: dict[str, Options] = {
     "torsocks": Options("uiPp"),
     "tsocks": Options(),
     "daemonize": Options("cEeolpu"),
-    "systemd-run": Options("pHMutEGd", _long("--property --unit --slice --description --uid --gid --nice "
+    "systemd-run": Options("pHMutEGd", long_names("--property --unit --slice --description --uid --gid --nice "
                            "--working-directory --setenv --on-active --on-calendar --host --machine")),
-    "systemd-inhibit": Options("", _long("--what --who --why --mode")),
-    "unshare": Options("RwSG", _long("--root --wd --setuid --setgid --propagation --map-user --map-group")),
-    "nsenter": Options("tSGrw", _long("--target --setuid --setgid"), remote=True),
-    "chroot": Options("", _long("--userspec --groups"), skip=1, remote=True),
+    "systemd-inhibit": Options("", long_names("--what --who --why --mode")),
+    "unshare": Options("RwSG", long_names("--root --wd --setuid --setgid --propagation --map-user --map-group")),
+    "nsenter": Options("tSGrw", long_names("--target --setuid --setgid"), remote=True),
+    "chroot": Options("", long_names("--userspec --groups"), skip=1, remote=True),
     "aws-vault": Options("", skip=2),
     "dotenv": Options("ef"),
     "env-cmd": Options("fer"),
@@ -107,8 +89,8 @@ PLAIN: dict[str, Options] = {
     "su-exec": Options("", skip=1),
     "setuidgid": Options("", skip=1),
     "chpst": Options("ubeomdfcprtlP0123456"),
-    "sem": Options("jS", _long("--id --jobs")),
-    "retry": Options("tdnsm", _long("--times --delay --until --max --min")),
+    "sem": Options("jS", long_names("--id --jobs")),
+    "retry": Options("tdnsm", long_names("--times --delay --until --max --min")),
     "ts-exec": Options(),
 }  # fmt: skip
 
@@ -130,38 +112,6 @@ def peel(name: str, argv: Argv, state: State) -> list[Inner]:
     return _plain(name, argv, options, state)
 
 
-def operands(argv: Argv, options: Options) -> tuple[Argv, dict[str, str]]:
-    """(words from the first operand on, values of options by letter or long name)."""
-    values: dict[str, str] = {}
-    at = 1
-    while at < len(argv):
-        word = argv[at]
-        if word == "--":
-            at += 1
-            break
-        if len(word) < 2 or word[0] != "-" or word == MANY_FIELDS:
-            break
-        at += 1
-        if word.startswith("--"):
-            name, equals, value = word.partition("=")
-            if equals:
-                values[name] = value
-            elif name in options.long and at < len(argv):
-                values[name] = argv[at]
-                at += 1
-            continue
-        for place, letter in enumerate(word[1:], 2):
-            if letter in options.short:
-                if place < len(word):
-                    values[letter] = word[place:]
-                elif at < len(argv):
-                    values[letter] = argv[at]
-                    at += 1
-                break
-            values.setdefault(letter, "")
-    return argv[at:], values
-
-
 def _plain(name: str, argv: Argv, options: Options, state: State) -> list[Inner]:
     rest, values = operands(argv, options)
     assigns: list[tuple[str, str]] = []
@@ -175,19 +125,11 @@ def _plain(name: str, argv: Argv, options: Options, state: State) -> list[Inner]
     if name == "sudo" and not rest:
         return []
     if name == "sudo" and {"e", "l", "v", "K", "k"} & values.keys() and "--" not in argv:
-        return [] if {"l", "v", "K"} & values.keys() or "e" in values else _as_list(rest, label, assigns, cwd)
+        return [] if {"l", "v", "K"} & values.keys() or "e" in values else as_list(rest, label, assigns, cwd)
     if name == "sudo" and {"s", "i"} & values.keys():
         # The shell that -s and -i start gets the words quoted, so the program is the same one.
-        return _as_list(rest, label, assigns, cwd)
-    return _as_list(rest, label, assigns, cwd, remote=options.remote)
-
-
-def _as_list(
-    argv: Argv, label: str, assigns: list[tuple[str, str]], cwd: str | None = None, *, remote: bool = False
-) -> list[Inner]:
-    if not argv:
-        return []
-    return [Inner(argv=argv, label=label, assigns=tuple(assigns), cwd=cwd, remote=remote)]
+        return as_list(rest, label, assigns, cwd)
+    return as_list(rest, label, assigns, cwd, remote=options.remote)
 
 
 def _take_assigns(words: Argv, assigns: list[tuple[str, str]]) -> Argv:
@@ -201,7 +143,7 @@ def _take_assigns(words: Argv, assigns: list[tuple[str, str]]) -> Argv:
     return words[at:]
 
 
-_ENV = Options("uCS", _long("--unset --chdir --split-string"))
+_ENV = Options("uCS", long_names("--unset --chdir --split-string"))
 
 
 def _env(argv: Argv, state: State) -> list[Inner]:
@@ -230,7 +172,7 @@ def _env(argv: Argv, state: State) -> list[Inner]:
     rest = _take_assigns(rest, assigns)
     cwd = values.get("C", values.get("--chdir"))
     inherits = "i" not in values and "--ignore-environment" not in values and "-" not in argv[1:2]
-    return [inner._replace(inherits=inherits) for inner in _as_list(rest, "env", assigns, cwd)]
+    return [inner._replace(inherits=inherits) for inner in as_list(rest, "env", assigns, cwd)]
 
 
 def split_words(text: str) -> list[str]:
@@ -270,152 +212,39 @@ def split_words(text: str) -> list[str]:
 
 
 def _busybox(argv: Argv, state: State) -> list[Inner]:
-    return _as_list(argv[1:], argv[0].rpartition("/")[2], [])
+    return as_list(argv[1:], argv[0].rpartition("/")[2], [])
 
 
 def _loader(argv: Argv, state: State) -> list[Inner]:
     """The dynamic loader called as a program: `/lib64/ld-linux-x86-64.so.2 /bin/rm …`."""
-    rest, _ = operands(argv, Options("", _long("--library-path --preload --audit --argv0 --inhibit-rpath")))
-    return _as_list(rest, argv[0].rpartition("/")[2], [])
-
-
-_SSH = Options("BbcDEeFIiJLlmOopQRSWw")
-
-
-def _ssh(argv: Argv, state: State) -> list[Inner]:
-    """The words behind the host are joined and read by a shell over there."""
-    rest, values = operands(argv, _SSH)
-    if not rest:
-        return []
-    # Options may stand behind the host as well.
-    host, rest = rest[0], rest[1:]
-    rest = operands(("ssh", *rest), _SSH)[0] if rest and rest[0].startswith("-") else rest
-    label = f"ssh {host}" if "\0" not in host else "ssh"
-    out: list[Inner] = []
-    command = values.get("o", "")
-    if command.lower().startswith(("proxycommand", "localcommand")):
-        out.append(Inner(text=command.partition("=")[2] or command.partition(" ")[2], label="ssh ProxyCommand"))
-    if not rest:
-        if state.stdin and "N" not in values:
-            out.append(Inner(text=state.stdin, label=label, remote=True, stdin=""))
-        return out
-    text = " ".join("\0" if word == MANY_FIELDS else word for word in rest)
-    return [*out, Inner(text=text, label=label, remote=True)]
-
-
-_CONTAINER_RUN = Options(
-    "acehlmpuvw",
-    _long(
-        "--add-host --annotation --attach --blkio-weight --cap-add --cap-drop --cgroup-parent --cidfile --cpu-period "
-        "--cpu-quota --cpu-shares --cpus --cpuset-cpus --cpuset-mems --device --device-cgroup-rule --dns --dns-option "
-        "--dns-search --domainname --entrypoint --env --env-file --expose --gpus --group-add --health-cmd --hostname "
-        "--ip --ip6 --ipc --isolation --label --label-file --link --log-driver --log-opt --mac-address --memory "
-        "--memory-swap --mount --name --network --net --network-alias --oom-score-adj --pid --pids-limit --platform "
-        "--publish --pull --restart --runtime --security-opt --shm-size --stop-signal --stop-timeout --storage-opt "
-        "--sysctl --tmpfs --ulimit --user --userns --uts --volume --volume-driver --volumes-from --workdir "
-        "--detach-keys --env-file --index --scale --profile"
-    ),
-)
-_CONTAINER_GLOBAL = Options(
-    "cHlfp", _long("--config --context --host --log-level --tlscacert --tlscert --tlskey --file --project-name "
-                   "--profile --env-file --project-directory --connection --namespace -n --address --url"),
-)  # fmt: skip
-
-
-def _container(argv: Argv, state: State) -> list[Inner]:
-    """docker, podman and nerdctl: `run` and `exec`, with or without `compose` and `container`."""
-    name = argv[0].rpartition("/")[2]
-    rest, _ = operands(argv, _CONTAINER_GLOBAL)
-    if rest[:1] in (("compose",), ("container",)):
-        rest, _ = operands(rest, _CONTAINER_GLOBAL)
-    verb = rest[0] if rest else ""
-    if verb not in ("run", "exec", "create"):
-        return []
-    rest, values = operands(rest, _CONTAINER_RUN)
-    if not rest:
-        return []
-    command = rest[1:]
-    entry = values.get("--entrypoint")
-    if entry:
-        command = (*entry.split(), *command)
-    return _as_list(command, f"{name} {verb} {rest[0]}".replace("\0", "…"), [], "\0", remote=True)
-
-
-_KUBECTL = Options(
-    "cnfsv", _long("--container --namespace --context --cluster --kubeconfig --filename --server --token --user "
-                   "--as --request-timeout --pod-running-timeout --image"),
-)  # fmt: skip
-
-
-def _kubectl(argv: Argv, state: State) -> list[Inner]:
-    rest, _ = operands(argv, _KUBECTL)
-    if rest[:1] not in (("exec",), ("run",), ("debug",)) or "--" not in rest:
-        if rest[:1] != ("exec",):
-            return []
-        rest, _ = operands(rest, _KUBECTL)
-        return _as_list(rest[1:], "kubectl exec", [], "\0", remote=True)
-    command = rest[rest.index("--") + 1 :]
-    return _as_list(command, f"kubectl {rest[0]}", [], "\0", remote=True)
-
-
-def _su(argv: Argv, state: State) -> list[Inner]:
-    """`su`, `runuser`: the text after -c; `runuser -u name cmd` a program."""
-    name = argv[0].rpartition("/")[2]
-    words = list(argv[1:])
-    out: list[Inner] = []
-    at = 0
-    user = ""
-    while at < len(words):
-        word = words[at]
-        at += 1
-        if word in ("-c", "--command", "--session-command") and at < len(words):
-            out.append(Inner(text=words[at], label=f"{name} -c"))
-            at += 1
-        elif word.startswith(("--command=", "--session-command=")):
-            out.append(Inner(text=word.partition("=")[2], label=f"{name} -c"))
-        elif word[:1] == "-" and word[1:2] != "-" and word.endswith("c") and at < len(words):
-            out.append(Inner(text=words[at], label=f"{name} -c"))
-            at += 1
-        elif word in ("-u", "--user", "-g", "-G", "-s", "--shell", "-w") and at < len(words):
-            user = words[at] if word in ("-u", "--user") else user
-            at += 1
-        elif not word.startswith("-") and user and name == "runuser":
-            return _as_list(tuple(words[at - 1 :]), name, [])
-        elif word == "--" and user and name == "runuser":
-            return _as_list(tuple(words[at:]), name, [])
-    if not out and state.stdin:
-        out.append(Inner(text=state.stdin, label=name, stdin=""))
-    return out
+    rest, _ = operands(argv, Options("", long_names("--library-path --preload --audit --argv0 --inhibit-rpath")))
+    return as_list(rest, argv[0].rpartition("/")[2], [])
 
 
 def _flock(argv: Argv, state: State) -> list[Inner]:
     """`flock file cmd` and `flock file -c text`."""
-    rest, _ = operands(argv, Options("wE", _long("--timeout --wait --conflict-exit-code")))
+    rest, _ = operands(argv, Options("wE", long_names("--timeout --wait --conflict-exit-code")))
     rest = rest[1:]
     if rest[:1] in (("-c",), ("--command",)) and len(rest) > 1:
         return [Inner(text=rest[1], label="flock -c")]
-    return _as_list(rest[1:] if rest[:1] == ("--",) else rest, "flock", [])
+    return as_list(rest[1:] if rest[:1] == ("--",) else rest, "flock", [])
 
 
 def _watch(argv: Argv, state: State) -> list[Inner]:
     """`watch` joins its words for `sh -c`, unless -x."""
-    rest, values = operands(argv, Options("nqs", _long("--interval --equexit --shotsdir")))
+    rest, values = operands(argv, Options("nqs", long_names("--interval --equexit --shotsdir")))
     if not rest:
         return []
     if "x" in values or "--exec" in argv:
-        return _as_list(rest, "watch", [])
-    return [Inner(text=_joined(rest), label="watch")]
-
-
-def _joined(words: Argv) -> str:
-    return " ".join("\0" if word == MANY_FIELDS else word for word in words)
+        return as_list(rest, "watch", [])
+    return [Inner(text=joined(rest), label="watch")]
 
 
 def _parallel(argv: Argv, state: State) -> list[Inner]:
     """GNU parallel: one command for each argument behind `:::` or each line of input."""
     options = Options(
         "jLnNPSaIdC",
-        _long(
+        long_names(
             "--jobs --max-args --max-lines --arg-file --colsep --delimiter --joblog "
             "--tmpdir --results --sshlogin --retries --timeout --delay --tag --halt --load --memfree"
         ),
@@ -442,7 +271,7 @@ def _filled(template: list[str], argument: str) -> str:
     """The template with the argument put in, quoted as parallel does it."""
     plain = all(char.isalnum() or char in "_./:=@%+,-\0" for char in argument)
     quoted = argument if plain else "'" + argument.replace("'", "'\\''") + "'"
-    text = _joined(tuple(template))
+    text = joined(tuple(template))
     marked = False
     for mark in ("{}", "{.}", "{/}", "{//}", "{1}"):
         if mark in text:
@@ -452,35 +281,12 @@ def _filled(template: list[str], argument: str) -> str:
 
 
 def _script(argv: Argv, state: State) -> list[Inner]:
-    rest, values = operands(argv, Options("cEIOBTmo", _long("--command --echo --log-in --log-out --output-limit")))
+    rest, values = operands(argv, Options("cEIOBTmo", long_names("--command --echo --log-in --log-out --output-limit")))
     text = values.get("c") or values.get("--command")
     if text:
         return [Inner(text=text, label="script -c")]
     # The BSD form: script file command….
-    return _as_list(rest[1:], "script", []) if len(rest) > 1 else []
-
-
-def _tmux(argv: Argv, state: State) -> list[Inner]:
-    """Commands of tmux that take a shell command, and keys sent with Enter behind them."""
-    rest, _ = operands(argv, Options("cfLST"))
-    verb = rest[0] if rest else ""
-    options = Options("ceFflnpstxy")
-    if verb in ("new-session", "new", "new-window", "neww", "split-window", "splitw", "respawn-pane", "run-shell",
-                "run", "popup", "display-popup", "if-shell"):  # fmt: skip
-        words, _ = operands(rest, options)
-        return [Inner(text=_joined(words), label=f"tmux {verb}")] if words else []
-    if verb in ("send-keys", "send"):
-        words, _ = operands(rest, Options("tN"))
-        keys = [word for word in words if word not in ("Enter", "C-m", "KPEnter")]
-        return [Inner(text=_joined(tuple(keys)), label="tmux send-keys")] if len(keys) < len(words) else []
-    return []
-
-
-def _screen(argv: Argv, state: State) -> list[Inner]:
-    rest, values = operands(argv, Options("cehpsStTX"))
-    if "X" in values:
-        return [Inner(text=rest[-1].rstrip("\n"), label="screen -X stuff")] if values["X"] == "stuff" and rest else []
-    return _as_list(rest, "screen", [])
+    return as_list(rest[1:], "script", []) if len(rest) > 1 else []
 
 
 def _find(argv: Argv, state: State) -> list[Inner]:
@@ -497,7 +303,7 @@ def _nix_shell(argv: Argv, state: State) -> list[Inner]:
         if word in ("--run", "--command") and at + 1 < len(argv):
             out.append(Inner(text=argv[at + 1], label=f"nix-shell {word}"))
         if word in ("-c", "--command") and argv[1:2] in (("develop",), ("shell",)):
-            out += _as_list(argv[at + 1 :], f"nix {argv[1]}", [])
+            out += as_list(argv[at + 1 :], f"nix {argv[1]}", [])
             break
     return out
 
@@ -507,11 +313,11 @@ def _after_dashes(argv: Argv, state: State) -> list[Inner]:
     if "--" not in argv:
         return []
     at = argv.index("--")
-    return _as_list(argv[at + 1 :], " ".join(argv[: min(at, 2)]).rpartition("/")[2].replace("\0", "…"), [])
+    return as_list(argv[at + 1 :], " ".join(argv[: min(at, 2)]).rpartition("/")[2].replace("\0", "…"), [])
 
 
 def _hyperfine(argv: Argv, state: State) -> list[Inner]:
-    rest, values = operands(argv, Options("wmMrspcnPDLSN", _long("--warmup --min-runs --max-runs --runs --setup "
+    rest, values = operands(argv, Options("wmMrspcnPDLSN", long_names("--warmup --min-runs --max-runs --runs --setup "
                             "--prepare --cleanup --command-name --shell --export-json --export-markdown")))  # fmt: skip
     extra = [values[key] for key in ("s", "p", "c", "--setup", "--prepare", "--cleanup") if values.get(key)]
     return [Inner(text=text, label="hyperfine") for text in (*extra, *rest) if text != MANY_FIELDS]
@@ -521,28 +327,28 @@ def _entr(argv: Argv, state: State) -> list[Inner]:
     rest, values = operands(argv, Options("x"))
     if "s" in values and rest:
         return [Inner(text=rest[0], label="entr -s")]
-    return _as_list(rest, "entr", [])
+    return as_list(rest, "entr", [])
 
 
 def _arch(argv: Argv, state: State) -> list[Inner]:
     rest, _ = operands(argv, Options("e"))
-    return _as_list(rest, "arch", [])
+    return as_list(rest, "arch", [])
 
 
 def _agent(argv: Argv, state: State) -> list[Inner]:
     rest, _ = operands(argv, Options("aEtP"))
-    return _as_list(rest, argv[0].rpartition("/")[2], [])
+    return as_list(rest, argv[0].rpartition("/")[2], [])
 
 
 def _exec_file(argv: Argv, state: State) -> list[Inner]:
     """`gdb --args cmd`, `valgrind --tool=x cmd` take the rest; gdb without --args only debugs."""
     if "--args" not in argv:
         return []
-    return _as_list(argv[argv.index("--args") + 1 :], argv[0].rpartition("/")[2], [])
+    return as_list(argv[argv.index("--args") + 1 :], argv[0].rpartition("/")[2], [])
 
 
-_BWRAP_TWO = _long("--bind --bind-try --dev-bind --dev-bind-try --ro-bind --ro-bind-try --symlink --setenv --file")
-_BWRAP_ONE = _long(
+_BWRAP_TWO = long_names("--bind --bind-try --dev-bind --dev-bind-try --ro-bind --ro-bind-try --symlink --setenv --file")
+_BWRAP_ONE = long_names(
     "--chdir --uid --gid --hostname --proc --dev --tmpfs --dir --unsetenv --mqueue --seccomp --sync-fd --info-fd "
     "--args --perms --size --lock-file --remount-ro --exec-label --file-label --cap-add --cap-drop --argv0 --userns"
 )
@@ -554,12 +360,12 @@ def _bwrap(argv: Argv, state: State) -> list[Inner]:
         at += 3 if argv[at] in _BWRAP_TWO else 2 if argv[at] in _BWRAP_ONE else 1
         if argv[at - 1] == "--":
             break
-    return _as_list(argv[at:], "bwrap", [])
+    return as_list(argv[at:], "bwrap", [])
 
 
 def _capsh(argv: Argv, state: State) -> list[Inner]:
     """`capsh -- args` starts bash with the arguments."""
-    return _as_list(("bash", *argv[argv.index("--") + 1 :]), "capsh", []) if "--" in argv else []
+    return as_list(("bash", *argv[argv.index("--") + 1 :]), "capsh", []) if "--" in argv else []
 
 
 def _fd(argv: Argv, state: State) -> list[Inner]:
@@ -570,13 +376,13 @@ def _fd(argv: Argv, state: State) -> list[Inner]:
             command = rest[: rest.index(";")] if ";" in rest else rest
             found = _fd_finds(argv[1:at])
             filled = tuple(re.sub(r"\{[./]*\}", found.replace("\\", "\\\\"), item) for item in command)
-            return _as_list(filled if filled != command else (*command, found), f"fd {word}", [])
+            return as_list(filled if filled != command else (*command, found), f"fd {word}", [])
     return []
 
 
 def _fd_finds(words: Argv) -> str:
     """What `fd` finds, in one word: with the ending asked for, or the name where the pattern is a plain one."""
-    rest, values = operands(("fd", *words), Options("etEdSoc", _long("--extension --type --exclude --max-depth "
+    rest, values = operands(("fd", *words), Options("etEdSoc", long_names("--extension --type --exclude --max-depth "
                             "--size --owner --color --min-depth --changed-within --changed-before")))  # fmt: skip
     ending = values.get("e") or values.get("--extension")
     if ending:
@@ -585,14 +391,14 @@ def _fd_finds(words: Argv) -> str:
 
 
 def _start(argv: Argv, state: State) -> list[Inner]:
-    rest, values = operands(argv, Options("xaucgnpsdkNIPRrK", _long("--exec --startas --user --chdir --pidfile "
+    rest, values = operands(argv, Options("xaucgnpsdkNIPRrK", long_names("--exec --startas --user --chdir --pidfile "
                             "--name --chuid --group --signal --retry")))  # fmt: skip
     program = values.get("x") or values.get("--exec") or values.get("a") or values.get("--startas")
     starts = "S" in values or "--start" in values or "--start" in argv
-    return _as_list((program, *rest), "start-stop-daemon", []) if program and starts else []
+    return as_list((program, *rest), "start-stop-daemon", []) if program and starts else []
 
 
-_CHRONO_RUN = Options("", _long("--from --to --link --timeout --message --name --session --agent"))
+_CHRONO_RUN = Options("", long_names("--from --to --link --timeout --message --name --session --agent"))
 
 
 def _chrono(argv: Argv, state: State) -> list[Inner]:
@@ -610,7 +416,7 @@ def _chrono(argv: Argv, state: State) -> list[Inner]:
         return [Inner(text=values["--shell"], label=label)]
     if "--shell" in rest[:at] and command and len(rest) - len(command) <= at + 1:
         return [Inner(text=" ".join("\0" if word == MANY_FIELDS else word for word in command), label=label)]
-    return _as_list(command, label, [])
+    return as_list(command, label, [])
 
 
 def _tool_runner(argv: Argv, state: State) -> list[Inner]:
@@ -646,23 +452,11 @@ _SPECIAL: dict[str, Callable[[Argv, State], list[Inner]]] = {
     "ld-linux.so.2": _loader,
     "ld-linux-aarch64.so.1": _loader,
     "ld-musl-x86_64.so.1": _loader,
-    "ssh": _ssh,
-    "autossh": _ssh,
-    "docker": _container,
-    "podman": _container,
-    "nerdctl": _container,
-    "docker-compose": _container,
-    "podman-compose": _container,
-    "kubectl": _kubectl,
-    "oc": _kubectl,
-    "su": _su,
-    "runuser": _su,
     "flock": _flock,
+    **ELSEWHERE,
     "watch": _watch,
     "parallel": _parallel,
     "script": _script,
-    "tmux": _tmux,
-    "screen": _screen,
     "find": _find,
     "gfind": _find,
     "bfs": _find,

@@ -1,0 +1,161 @@
+"""Owns programs that start another one in another place: a machine, a container, a cluster, an account, a terminal.
+
+Wrappers that start it here are left to `wrappers`, how their options are read to `wrapper_options`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from chrono.scan.shell.machine import Inner
+from chrono.scan.shell.state import Argv, State
+from chrono.scan.shell.values import MANY_FIELDS
+from chrono.scan.shell.wrapper_options import Options, as_list, joined, long_names, operands
+
+_SSH = Options("BbcDEeFIiJLlmOopQRSWw")
+
+
+def _ssh(argv: Argv, state: State) -> list[Inner]:
+    """The words behind the host are joined and read by a shell over there."""
+    rest, values = operands(argv, _SSH)
+    if not rest:
+        return []
+    # Options may stand behind the host as well.
+    host, rest = rest[0], rest[1:]
+    rest = operands(("ssh", *rest), _SSH)[0] if rest and rest[0].startswith("-") else rest
+    label = f"ssh {host}" if "\0" not in host else "ssh"
+    out: list[Inner] = []
+    command = values.get("o", "")
+    if command.lower().startswith(("proxycommand", "localcommand")):
+        out.append(Inner(text=command.partition("=")[2] or command.partition(" ")[2], label="ssh ProxyCommand"))
+    if not rest:
+        if state.stdin and "N" not in values:
+            out.append(Inner(text=state.stdin, label=label, remote=True, stdin=""))
+        return out
+    text = " ".join("\0" if word == MANY_FIELDS else word for word in rest)
+    return [*out, Inner(text=text, label=label, remote=True)]
+
+
+_CONTAINER_RUN = Options(
+    "acehlmpuvw",
+    long_names(
+        "--add-host --annotation --attach --blkio-weight --cap-add --cap-drop --cgroup-parent --cidfile --cpu-period "
+        "--cpu-quota --cpu-shares --cpus --cpuset-cpus --cpuset-mems --device --device-cgroup-rule --dns --dns-option "
+        "--dns-search --domainname --entrypoint --env --env-file --expose --gpus --group-add --health-cmd --hostname "
+        "--ip --ip6 --ipc --isolation --label --label-file --link --log-driver --log-opt --mac-address --memory "
+        "--memory-swap --mount --name --network --net --network-alias --oom-score-adj --pid --pids-limit --platform "
+        "--publish --pull --restart --runtime --security-opt --shm-size --stop-signal --stop-timeout --storage-opt "
+        "--sysctl --tmpfs --ulimit --user --userns --uts --volume --volume-driver --volumes-from --workdir "
+        "--detach-keys --env-file --index --scale --profile"
+    ),
+)
+_CONTAINER_GLOBAL = Options(
+    "cHlfp", long_names("--config --context --host --log-level --tlscacert --tlscert --tlskey --file --project-name "
+                   "--profile --env-file --project-directory --connection --namespace -n --address --url"),
+)  # fmt: skip
+
+
+def _container(argv: Argv, state: State) -> list[Inner]:
+    """docker, podman and nerdctl: `run` and `exec`, with or without `compose` and `container`."""
+    name = argv[0].rpartition("/")[2]
+    rest, _ = operands(argv, _CONTAINER_GLOBAL)
+    if rest[:1] in (("compose",), ("container",)):
+        rest, _ = operands(rest, _CONTAINER_GLOBAL)
+    verb = rest[0] if rest else ""
+    if verb not in ("run", "exec", "create"):
+        return []
+    rest, values = operands(rest, _CONTAINER_RUN)
+    if not rest:
+        return []
+    command = rest[1:]
+    entry = values.get("--entrypoint")
+    if entry:
+        command = (*entry.split(), *command)
+    return as_list(command, f"{name} {verb} {rest[0]}".replace("\0", "…"), [], "\0", remote=True)
+
+
+_KUBECTL = Options(
+    "cnfsv", long_names("--container --namespace --context --cluster --kubeconfig --filename --server --token --user "
+                   "--as --request-timeout --pod-running-timeout --image"),
+)  # fmt: skip
+
+
+def _kubectl(argv: Argv, state: State) -> list[Inner]:
+    rest, _ = operands(argv, _KUBECTL)
+    if rest[:1] not in (("exec",), ("run",), ("debug",)) or "--" not in rest:
+        if rest[:1] != ("exec",):
+            return []
+        rest, _ = operands(rest, _KUBECTL)
+        return as_list(rest[1:], "kubectl exec", [], "\0", remote=True)
+    command = rest[rest.index("--") + 1 :]
+    return as_list(command, f"kubectl {rest[0]}", [], "\0", remote=True)
+
+
+def _su(argv: Argv, state: State) -> list[Inner]:
+    """`su`, `runuser`: the text after -c; `runuser -u name cmd` a program."""
+    name = argv[0].rpartition("/")[2]
+    words = list(argv[1:])
+    out: list[Inner] = []
+    at = 0
+    user = ""
+    while at < len(words):
+        word = words[at]
+        at += 1
+        if word in ("-c", "--command", "--session-command") and at < len(words):
+            out.append(Inner(text=words[at], label=f"{name} -c"))
+            at += 1
+        elif word.startswith(("--command=", "--session-command=")):
+            out.append(Inner(text=word.partition("=")[2], label=f"{name} -c"))
+        elif word[:1] == "-" and word[1:2] != "-" and word.endswith("c") and at < len(words):
+            out.append(Inner(text=words[at], label=f"{name} -c"))
+            at += 1
+        elif word in ("-u", "--user", "-g", "-G", "-s", "--shell", "-w") and at < len(words):
+            user = words[at] if word in ("-u", "--user") else user
+            at += 1
+        elif not word.startswith("-") and user and name == "runuser":
+            return as_list(tuple(words[at - 1 :]), name, [])
+        elif word == "--" and user and name == "runuser":
+            return as_list(tuple(words[at:]), name, [])
+    if not out and state.stdin:
+        out.append(Inner(text=state.stdin, label=name, stdin=""))
+    return out
+
+
+def _tmux(argv: Argv, state: State) -> list[Inner]:
+    """Commands of tmux that take a shell command, and keys sent with Enter behind them."""
+    rest, _ = operands(argv, Options("cfLST"))
+    verb = rest[0] if rest else ""
+    options = Options("ceFflnpstxy")
+    if verb in ("new-session", "new", "new-window", "neww", "split-window", "splitw", "respawn-pane", "run-shell",
+                "run", "popup", "display-popup", "if-shell"):  # fmt: skip
+        words, _ = operands(rest, options)
+        return [Inner(text=joined(words), label=f"tmux {verb}")] if words else []
+    if verb in ("send-keys", "send"):
+        words, _ = operands(rest, Options("tN"))
+        keys = [word for word in words if word not in ("Enter", "C-m", "KPEnter")]
+        return [Inner(text=joined(tuple(keys)), label="tmux send-keys")] if len(keys) < len(words) else []
+    return []
+
+
+def _screen(argv: Argv, state: State) -> list[Inner]:
+    rest, values = operands(argv, Options("cehpsStTX"))
+    if "X" in values:
+        return [Inner(text=rest[-1].rstrip("\n"), label="screen -X stuff")] if values["X"] == "stuff" and rest else []
+    return as_list(rest, "screen", [])
+
+
+ELSEWHERE: dict[str, Callable[[Argv, State], list[Inner]]] = {
+    "ssh": _ssh,
+    "autossh": _ssh,
+    "docker": _container,
+    "podman": _container,
+    "nerdctl": _container,
+    "docker-compose": _container,
+    "podman-compose": _container,
+    "kubectl": _kubectl,
+    "oc": _kubectl,
+    "su": _su,
+    "runuser": _su,
+    "tmux": _tmux,
+    "screen": _screen,
+}
