@@ -5,7 +5,6 @@ Opening and closing them is `record.spans`, the ambient one `record.runtime`.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -52,12 +51,11 @@ class ReplayControl(Protocol):
 
 
 class RecordingSession:
-    """One span while it is open. Threads and tasks may share it: its counters are locked."""
+    """One span while it is open. Threads, tasks and forked children may share it: its counters need no lock."""
 
     __slots__ = (
         "__weakref__",
         "_invocations",
-        "_lock",
         "_sequence",
         "ambient",
         "closed",
@@ -108,9 +106,8 @@ class RecordingSession:
         self.rules = rules_of(self.settings)
         self.ambient = False
         self.closed = False
-        self._lock = threading.Lock()
         self._sequence = count(1)
-        self._invocations: dict[str, int] = {}
+        self._invocations: dict[str, count[int]] = {}
 
     @property
     def is_replay(self) -> bool:
@@ -126,10 +123,10 @@ class RecordingSession:
 
     def next_invocation(self, name: str) -> int:
         """1, 2, 3 … for each boundary name of this span."""
-        with self._lock:
-            number = self._invocations.get(name, 0) + 1
-            self._invocations[name] = number
-        return number
+        counter = self._invocations.get(name)
+        if counter is None:
+            counter = self._invocations.setdefault(name, count(1))
+        return next(counter)
 
 
 class Here(NamedTuple):

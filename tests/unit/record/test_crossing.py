@@ -135,9 +135,13 @@ def test_what_the_function_does_to_its_arguments_is_not_its_input(sink: MemorySi
 
 
 def test_an_async_boundary_is_recorded_and_its_tasks_stay_inside(sink: MemorySink) -> None:
+    finished = [asyncio.Event() for _ in range(3)]
+
     @chronicle.boundary("inner")
     async def inner(number: int) -> int:
-        await asyncio.sleep(0.01 * (3 - number))
+        if number < 2:
+            await finished[number + 1].wait()  # the last that began ends first
+        finished[number].set()
         return number
 
     @chronicle.boundary("outer")
