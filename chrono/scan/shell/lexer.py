@@ -15,7 +15,7 @@ MAX_CODE_CHARS = 64 * 1024
 MAX_TEXT_CHARS = 1_000_000
 MAX_WORK = 12_000
 """Words, parts of words and (four each) redirections, three more for a command. Shell scripts of 200 KB that systems
-ship take 5,500; what takes more is refused, so that no text is worth waiting for."""
+ship hold 5,500; what takes more is refused, so that no text is worth waiting for."""
 
 _BLANK = re.compile(r"[ \t]*(?:\\\n[ \t]*)*(?:#[^\n]*)?")
 _LINE = re.compile(r"[^\n]*\n?")
