@@ -56,7 +56,9 @@ class StoreWriter:
         self.folder = folder
         self._plane = plane
         self._roll_bytes = roll_bytes
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
+        self._appending = False
+        self._inner: StoreWriter | None = None
         self._packer = Packer()
         self._fd = -1
         self._path = ""
@@ -72,23 +74,15 @@ class StoreWriter:
         """
         plain = json_bytes(value)
         with self._lock:
+            if self._appending:
+                # A signal handler or a finaliser has interrupted this thread in here: it writes to a file of its own.
+                if self._inner is None:
+                    self._inner = StoreWriter(self.folder, plane=self._plane, roll_bytes=self._roll_bytes)
+                return self._inner.append(kind, trace_id, value)
+            self._appending = True
             try:
                 self._ready(len(plain))
-                pieces: list[bytes] = []
-                end = self._size
-
-                def put(piece: bytes) -> int:
-                    nonlocal end
-                    place = end
-                    line = frame(frames.PIECE, frames.NO_TRACE, piece)
-                    pieces.append(line)
-                    end += len(line)
-                    return place
-
-                body = self._packer.pack(value, plain, put)
-                if len(body) > frames.MAX_BODY_BYTES:
-                    raise StoreUnwritable(f"a record of {len(body)} bytes is longer than the store takes")
-                self._write(b"".join((*pieces, frame(kind, trace_id.encode(), body))))
+                self._write(self._lines(kind, trace_id, value, plain))
             except BaseException as error:
                 self._packer.forget()  # places it has remembered may not be what it thinks
                 if not isinstance(error, OSError):
@@ -97,6 +91,8 @@ class StoreWriter:
                     f"the record was not written to {self._path or self.folder}: {error.strerror or error}",
                     "free some space, or name a folder that can be written",
                 ) from error
+            finally:
+                self._appending = False
             return Written(self._path, self._size)
 
     @property
@@ -128,9 +124,13 @@ class StoreWriter:
             pass  # said above
 
     def close(self) -> None:
-        """Lets go of the file; a later append begins another."""
+        """Lets go of the file; a later append begins another. Raises OSError."""
         with self._lock:
             self._let_go()
+            inner, self._inner = self._inner, None
+        if inner is not None:
+            inner.sync()
+            inner.close()
 
     def _deleted(self, path: str) -> None:
         """Somebody removed the file: what is written from now on must not go where nobody can read it."""
@@ -165,14 +165,36 @@ class StoreWriter:
             os.unlink(path)
             raise
 
+    def _lines(self, kind: bytes, trace_id: str, value: Mapping[str, Any], plain: bytes) -> bytes:
+        """The record's line, after those of the pieces that it is the first to need."""
+        pieces: list[bytes] = []
+        end = self._size
+
+        def put(piece: bytes) -> int:
+            nonlocal end
+            place = end
+            line = frame(frames.PIECE, frames.NO_TRACE, piece)
+            pieces.append(line)
+            end += len(line)
+            return place
+
+        body = self._packer.pack(value, plain, put)
+        if len(body) > frames.MAX_BODY_BYTES:
+            raise StoreUnwritable(f"a record of {len(body)} bytes is longer than the store takes")
+        return b"".join((*pieces, frame(kind, trace_id.encode(), body)))
+
     def _write(self, data: bytes) -> None:
         try:
             write_all(self._fd, data)
-        except BaseException:
+        except OSError:
             try:
-                os.ftruncate(self._fd, self._size)
+                os.ftruncate(self._fd, self._size)  # part of the record may be there
             except OSError:
                 self._let_go()
+            raise
+        except BaseException:
+            # Interrupted: all of it may be there, and read already. Nothing may come in its place.
+            self._let_go()
             raise
         self._size += len(data)
         self._unsynced.add(self._path)
@@ -185,7 +207,8 @@ class StoreWriter:
 
     def _forked(self) -> None:
         """In the child: the file, its lock and what is known of it stay the parent's."""
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
+        self._appending, self._inner = False, None
         self._unsynced = set()
         self._path, self._size = "", 0
         self._let_go()

@@ -219,3 +219,33 @@ def test_a_record_that_cannot_be_written_leaves_the_store_as_it_was(tmp_path: Pa
         writer.append(ENVELOPE, TRACE, endless)
     writer.append(ENVELOPE, TRACE, {"n": 1})
     assert [one["n"] for one in stored(tmp_path)] == [0, 1]
+
+
+def test_a_signal_handler_may_record_while_it_interrupts_a_record(tmp_path: Path) -> None:
+    program = """
+import signal, sys
+from chrono.record.frames import ENVELOPE
+from chrono.record.local import StoreWriter
+writer = StoreWriter(sys.argv[1])
+handled = 0
+def handle(*_):
+    global handled
+    writer.append(ENVELOPE, "a" * 32, {"handler": handled, "text": "h" * 3000})
+    handled += 1
+signal.signal(signal.SIGALRM, handle)
+number = 0
+while handled < 200 and number < 5000:
+    signal.setitimer(signal.ITIMER_REAL, 0.00002 + number % 7 * 0.00001)
+    writer.append(ENVELOPE, "a" * 32, {"n": number, "text": str(number) * 3000})
+    number += 1
+signal.setitimer(signal.ITIMER_REAL, 0)
+writer.close()
+print(number, handled)
+"""
+    ran = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True, timeout=60, check=True
+    )
+    number, handled = map(int, ran.stdout.split())
+    values = stored(tmp_path)
+    assert sorted(one["n"] for one in values if "n" in one) == list(range(number))
+    assert sorted(one["handler"] for one in values if "handler" in one) == list(range(handled))
