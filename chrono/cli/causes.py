@@ -33,6 +33,7 @@ def cause_rows(value: Cause) -> list[tuple[Part, ...]]:
     call = value.call
     if call is None:
         rows.append((Styled("who", "dim"), Styled(_words(value), "bold")))
+        rows += [(Styled("or", "dim"), f"before that: {call_text(other)}") for other in value.others[:5]]
         return rows
     if call.agent:
         rows.append((Styled("agent", "dim"), Styled(call.agent, "bold")))
@@ -52,6 +53,8 @@ def cause_rows(value: Cause) -> list[tuple[Part, ...]]:
 
 
 def _words(value: Cause) -> str:
+    if value.kind == "person" and value.others:
+        return "a person, after a call had ended that may have written a part of it"
     if value.kind == "person":
         return "a person: nothing that chrono saw was running"
     if value.kind == "verb" and value.step.after is not None:

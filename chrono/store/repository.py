@@ -149,6 +149,7 @@ class Store:
             found.live,
             found.file_count,
             found.changed_count,
+            found.written,
             True,
         )
         self._captured = (capture, found, rules)

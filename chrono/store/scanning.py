@@ -30,6 +30,9 @@ from chrono.store.statcache import CAPTURED, HEAVY, KEPT, NESTED, ZERO, Folder, 
 RACY_NS = 20_000_000
 """The clock of a file system may be this much behind: younger entries are read again (specs: savepoints section 2)."""
 
+TIMES_AT_MOST = 50
+"""Of more changed files no times are noted: nobody edits so many by hand between two savepoints."""
+
 _SQLITE = b"SQLite format 3\0"
 _GONE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 
@@ -55,6 +58,7 @@ class Found(NamedTuple):
     live: tuple[str, ...]
     file_count: int
     changed_count: int
+    written: tuple[tuple[str, int], ...]
     gone: tuple[bytes, ...]
 
 
@@ -72,6 +76,7 @@ class Scan:
         self._reader = FileReader(sink, racy_from_ns)
         self._handles = FolderHandles(root)
         self._changed = 0
+        self._written: list[tuple[bytes, int]] = []
         self._gone: list[bytes] = []
         self._gitignores: dict[bytes, ignore.Patterns] = {}
 
@@ -127,6 +132,8 @@ class Scan:
                 taken = self._reader.take(fd, name, found)
                 if taken.reason is not None or taken.forced != (name in folder.forced):
                     return False
+                if (taken.oid, taken.mode) != (folder.oids[index], folder.modes[index]):
+                    self._note_written(folder, name, found)
                 self._replace(folder, index, taken)
             self._note_live(folder, fd)
         except OSError:
@@ -276,6 +283,8 @@ class Scan:
         except OSError:
             listing.keep(name, "unreadable")
         else:
+            if old is None or old[1:] != (taken.mode, taken.oid):
+                self._note_written(listing.folder, name, found)
             listing.add(name, taken.key, taken.mode, taken.oid, forced=taken.forced)
             if taken.reason is not None:
                 listing.skips.append((name, taken.reason, True))
@@ -335,6 +344,11 @@ class Scan:
         self._gone.append(folder.path)
         for inner in folder.walk():
             self._changed += len(inner.names)
+
+    def _note_written(self, folder: Folder, name: bytes, found: os.stat_result) -> None:
+        """When it was written at the earliest: the time of the content can be set, that of the inode only moves on."""
+        if len(self._written) <= TIMES_AT_MOST:
+            self._written.append((folder.below(name), min(found.st_mtime_ns, found.st_ctime_ns)))
 
     def _note_live(self, folder: Folder, fd: int) -> None:
         """SQLite databases with a write-ahead log beside them are marked: they were captured while in use."""
@@ -408,6 +422,9 @@ class Scan:
             tuple(live),
             count,
             self._changed,
+            tuple((os.fsdecode(path), at_ns) for path, at_ns in self._written)
+            if len(self._written) <= TIMES_AT_MOST
+            else (),
             tuple(self._gone),
         )
 

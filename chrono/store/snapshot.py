@@ -44,7 +44,8 @@ class Capture(NamedTuple):
     """The work tree as of a full scan; all its objects are on the disk.
 
     `file_count` files and links are held, `changed_count` of them are new, changed or gone since the last savepoint.
-    `live` names SQLite databases that had a write-ahead log beside them.
+    `live` names SQLite databases that had a write-ahead log beside them. `written` are (path, time in ns) of new and
+    changed ones, whose content is not older than that. Empty where they are many.
     """
 
     tree: TreeId
@@ -54,6 +55,7 @@ class Capture(NamedTuple):
     live: tuple[str, ...]
     file_count: int
     changed_count: int
+    written: tuple[tuple[str, int], ...]
     full: bool
 
     @property

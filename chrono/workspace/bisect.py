@@ -267,7 +267,8 @@ def _step(ws: Workspace, line: Timeline, first: State, last: State) -> Step:
         return between[0]
     calls = dict.fromkeys(call for step in reversed(between) for call in step.calls)
     only_verbs = not calls and all(step.after is not None and step.after.verb for step in between)
-    return Step(first, line.states[end] if only_verbs else last._replace(verb=""), tuple(calls))
+    # When a file was written last says nothing of what wrote it before that.
+    return Step(first, line.states[end] if only_verbs else last._replace(verb="", written={}), tuple(calls))
 
 
 def _main_cause(step: Step, causes: Sequence[tuple[str, Cause]]) -> Cause:

@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
+from chrono.clock import rfc3339
 from chrono.ids import CommitId, OpId
 from chrono.policy.model import Cover, Excluded
 from chrono.scan.gitindex import is_tracked
@@ -19,6 +20,7 @@ from chrono.workspace.machine_world import read_file
 
 if TYPE_CHECKING:
     from chrono.audit.record import Act, Actor
+    from chrono.canonical import Json
     from chrono.store.snapshot import Capture, Content, Skip
     from chrono.workspace.project import Workspace
 
@@ -29,6 +31,9 @@ HOOK_WAIT_S = 10.0
 """How long a hook waits for a lock. Half its deadline: a busy machine may starve who holds it for seconds, and a hook
 that gives up blocks a call for nothing."""
 CLI_WAIT_S = 30.0
+
+_TIMES_CHARS = 8_000
+"""Longer paths than this in all are not noted: a record has only so much room."""
 
 AtStep = Callable[[str], None]
 
@@ -94,11 +99,23 @@ def save_locked(
         ref, old = head_ref, head
     else:
         ref, old = store.next_auto_ref() if kind == "auto" else store.next_rescue_ref(), None
-    note = RingNote(kind, message, by, act, trailers, ref, old, (head,) if head else ())
+    note = RingNote(kind, message, by, _with_times(act, capture), trailers, ref, old, (head,) if head else ())
     commit = turn_ring(ws, capture.content, note, timeout_s=timeout_s, at_step=at_step)
     store.remember(capture, commit)
     at_step("cache")
     return _saved(ws, commit, True, capture)
+
+
+def _with_times(act: Act | None, capture: Capture) -> Act | None:
+    """`act`, with when each changed file was written: what is younger than a call's end is not that call's."""
+    from chrono.audit.record import Act
+    from chrono.canonical import recordable
+
+    if not 0 < sum(len(path) for path, _ in capture.written) <= _TIMES_CHARS:
+        return act
+    base = act or Act()
+    written: list[Json] = [{"path": recordable(path), "at": rfc3339(at_ns)} for path, at_ns in capture.written]
+    return base._replace(more=(*base.more, ("written", written)))
 
 
 def _holder(ws: Workspace, kind: str, head: CommitId | None, content: Content) -> CommitId | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from chrono.clock import from_rfc3339
@@ -53,11 +53,15 @@ class Call(NamedTuple):
 
 
 class State(NamedTuple):
-    """The work tree as a savepoint holds it. `verb`: what of chrono itself made it so, "" for all else."""
+    """The work tree as a savepoint holds it. `verb`: what of chrono itself made it so, "" for all else.
+
+    `written`: when files that changed before it were written, at the earliest, in ns; not known of all.
+    """
 
     savepoint: Savepoint
     verb: str
     user: str | None
+    written: Mapping[str, int] = {}
 
     @property
     def commit(self) -> CommitId:
@@ -78,7 +82,7 @@ class Step(NamedTuple):
 class Cause(NamedTuple):
     """Whose a change is. `kind`: "call", "person" (nothing that chrono saw was running), "verb" (a rollback, merge, …)
     or "start" (it was there in the first savepoint). `others`: calls that ran at the same time and cannot be ruled
-    out."""
+    out; of a person's change calls that had ended when the file was last written, and may have written a part of it."""
 
     kind: str
     step: Step
@@ -196,19 +200,28 @@ def cause(step: Step, path: str | None, *, changed_at_ns: int | None = None) -> 
     """Whose the change of `path` in `step` is; of anything at all for None.
 
     A tool that names its files is only charged with those. A command is charged with whatever changed until the next
-    savepoint, since it may write anywhere; but not with what is known to have changed at `changed_at_ns`, when it had
-    ended.
+    savepoint, since it may write anywhere; but not with what is known to have changed when it had ended: at
+    `changed_at_ns`, or as the savepoint noted.
     """
+    from chrono.canonical import recordable  # the log holds no bytes that are not UTF-8
+
     if step.after is not None and step.after.verb:
         return Cause("verb", step)
     if step.before is None:
         return Cause("start", step)
-    calls = [call for call in step.calls if changed_at_ns is None or not _ended_before(call, changed_at_ns)]
-    named = [call for call in calls if call.kind == "file" and path is not None and _names(call, path)]
-    fitting = named or [call for call in calls if path is None or call.kind != "file" or not call.paths]
+    if changed_at_ns is None and step.after is not None and path is not None:
+        changed_at_ns = step.after.written.get(recordable(path))
+    ended = [call for call in step.calls if changed_at_ns is not None and _ended_before(call, changed_at_ns)]
+    fitting = _fitting([call for call in step.calls if call not in ended], path)
     if not fitting:
-        return Cause("person", step)
-    return Cause("call", step, fitting[0], tuple(fitting[1:]))
+        return Cause("person", step, None, _fitting(ended, path))
+    return Cause("call", step, fitting[0], fitting[1:])
+
+
+def _fitting(calls: list[Call], path: str | None) -> tuple[Call, ...]:
+    """Those of `calls` that may have written `path`: tools that named it, or else all that name nothing."""
+    named = [call for call in calls if call.kind == "file" and path is not None and _names(call, path)]
+    return tuple(named or [call for call in calls if path is None or call.kind != "file" or not call.paths])
 
 
 def _ended_before(call: Call, at_ns: int) -> bool:
@@ -294,13 +307,24 @@ def _state(ws: Workspace, record: _Told, history: dict[CommitId, Savepoint]) -> 
     ref, commit = anchor.get("ref"), anchor.get("commit")
     if isinstance(commit, str) and (not isinstance(ref, str) or ref.startswith(_FILES)):
         found = _savepoint(ws, commit, history)
-        return State(found, _verb(found), user) if found is not None else None
+        return State(found, _verb(found), user, _written(record)) if found is not None else None
     whole = not record.act.get("paths") and "worktree" not in record.act
     if record.ev in _JUMPS and whole and record.act.get("phase", "end") == "end":
         target = record.act.get("target")
         found = _savepoint(ws, target, history) if isinstance(target, str) else None
         return State(found, record.ev, user) if found is not None else None
     return None
+
+
+def _written(record: _Told) -> dict[str, int]:
+    told = record.act.get("written")
+    found = {}
+    for one in told if isinstance(told, list) else ():
+        try:
+            found[str(one["path"])] = from_rfc3339(one["at"])
+        except (KeyError, TypeError, ValueError):
+            continue
+    return found
 
 
 def _savepoint(ws: Workspace, commit: str, history: dict[CommitId, Savepoint]) -> Savepoint | None:

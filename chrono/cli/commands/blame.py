@@ -116,7 +116,8 @@ def _legend(cause: Cause, now_ns: int) -> tuple[Part, ...]:
     if call is None:
         after = cause.step.after
         place = f" before savepoint {shapes.short(after.commit)}" if after is not None else ", not saved yet"
-        return Styled(cause_word(cause), _style(cause)), f"{place}{when}"
+        doubt = f"; in part perhaps before that: {call_text(cause.others[0])}" if cause.others else ""
+        return Styled(cause_word(cause), _style(cause)), f"{place}{when}{doubt}"
     session = f", session {call.session}" if call.session else ""
     use = f" ({call.tool_use})" if call.tool_use else ""
     doubt = f"; or {call_text(cause.others[0])}" if cause.others else ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -69,6 +70,42 @@ def test_what_was_written_after_the_last_call_had_ended_is_the_persons(ws: Works
     put(file, "one", "by make")
     os.utime(file, ns=(later_ns, later_ns))
     assert who(ws, "src/a.txt") == ["start", running.call_id]
+
+
+def test_an_edit_by_hand_right_after_a_command_is_the_persons_though_the_next_savepoint_is_late(
+    ws: Workspace, root: Path
+) -> None:
+    one = Session(ws, "s1")
+    file, other = root / "src" / "a.txt", root / "src" / "b.txt"
+    sed = one.bash("sed -i s/one/ONE/ src/a.txt; touch src/b.txt", lambda: (put(file, "ONE"), put(other, "made")))
+    time.sleep(0.05)  # a file system's clock may be this much behind the log's
+    put(file, "ONE", "by hand")
+    one.bash("true")
+    lines = blame(ws, "src/a.txt").lines
+    assert lines is not None and [line.cause.kind for line in lines] == ["person", "person"]
+    # What sed changed was never saved by itself, so it stays in question.
+    assert [[call.tool_use for call in line.cause.others] for line in lines] == [[sed], [sed]]
+    assert who(ws, "src/b.txt") == [sed]
+
+
+def test_a_time_that_the_command_itself_set_does_not_excuse_it(ws: Workspace, root: Path) -> None:
+    """Set ahead, the time of the inode still tells; while a command runs, all is the command's."""
+    one = Session(ws, "s1")
+    file = root / "src" / "a.txt"
+    ahead_ns = time.time_ns() + 3_600_000_000_000
+
+    def change() -> None:
+        put(file, "one", "from the future")
+        os.utime(file, ns=(ahead_ns, ahead_ns))
+
+    touch = one.bash("touch -d tomorrow src/a.txt", change)
+    time.sleep(0.05)
+    one.bash("true")
+    assert who(ws, "src/a.txt") == ["start", touch]
+    running = one.begin("make")
+    put(file, "one", "from the future", "by make")
+    one.bash("true")
+    assert who(ws, "src/a.txt") == ["start", touch, running.call_id]
 
 
 def test_a_rename_keeps_the_names_of_its_lines(ws: Workspace, root: Path) -> None:
