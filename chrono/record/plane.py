@@ -160,14 +160,18 @@ class HttpPlane:
         response = connection.getresponse()
         parts: list[bytes] = []
         size = 0
-        while part := response.read1(1 << 16):
-            size += len(part)
-            if size > MAX_ANSWER_BYTES:
-                raise OSError(f"its answer is longer than {MAX_ANSWER_BYTES} bytes")
-            if time.monotonic() - begin > self._timeout_s:
-                raise TimeoutError
-            parts.append(part)
-        response.close()  # read1 leaves it open, and then the connection takes no further request
+        try:
+            while part := response.read1(1 << 16):
+                size += len(part)
+                if size > MAX_ANSWER_BYTES:
+                    raise OSError(f"its answer is longer than {MAX_ANSWER_BYTES} bytes")
+                if time.monotonic() - begin > self._timeout_s:
+                    raise TimeoutError
+                parts.append(part)
+            if response.length:
+                raise OSError("its answer was cut off")
+        finally:
+            response.close()  # read1 leaves it open, and then the connection takes no further request
         if response.will_close:
             self.close()
         return Answer(response.status, b"".join(parts), _seconds(response.headers.get("Retry-After")))

@@ -55,6 +55,7 @@ class Settings:
     registration_fail_open: bool = True
     emit_open: bool = False
     store: str | None = None  # folder of the local store; none: the project's .chrono, else CHRONO_HOME
+    store_max_bytes: int = 2 << 30  # the oldest files beyond it are removed, what a plane waits for last
     threads: bool = True  # new threads and pool jobs stay in the span that starts them
 
 
@@ -72,7 +73,9 @@ _BOOLEANS: Final = {
 _DEFAULTS: Final = Settings()
 _NAMES: Final = tuple(field.name for field in fields(Settings))
 _OPTIONAL: Final = frozenset({"control_plane_url", "api_key", "max_payload_bytes", "store"})
-_POSITIVE: Final = frozenset({"max_payload_bytes", "max_items", "batch_size", "max_queue", "timeout", "flush_interval"})
+_POSITIVE: Final = frozenset(
+    {"store_max_bytes", "max_payload_bytes", "max_items", "batch_size", "max_queue", "timeout", "flush_interval"}
+)
 
 _configured: dict[str, Any] = {}
 _cached: tuple[object, Settings] | None = None

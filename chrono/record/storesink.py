@@ -16,6 +16,7 @@ from chrono.record.delivery import Delivery, Pace
 from chrono.record.entry import EnvelopeEntry, SpanEntry, TraceEntry, wire
 from chrono.record.local import StoreUnwritable, StoreWriter
 from chrono.record.plane import HttpPlane, Target
+from chrono.record.pruning import Bounds
 from chrono.record.settings import Settings, store_folder
 
 
@@ -81,7 +82,8 @@ def open_sink(settings: Settings, client: Any = None) -> StoreSink:
         timeout_s=settings.timeout,
         max_waiting=settings.max_queue if settings.on_overflow == "block" else 0,
     )
-    return StoreSink(writer, Delivery(writer, target, plane, pace), fail_open=settings.fail_open)
+    bounds = Bounds(max_bytes=settings.store_max_bytes)
+    return StoreSink(writer, Delivery(writer, target, plane, pace, bounds), fail_open=settings.fail_open)
 
 
 def plane_name(url: str) -> str:
