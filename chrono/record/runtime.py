@@ -88,7 +88,8 @@ def sink_of(settings: Settings) -> Sink:
     if _own_sink is not None:
         return _own_sink
     key = (
-        settings.store, settings.store_max_bytes, settings.control_plane_url, settings.api_key, settings.batch_size, settings.flush_interval,
+        settings.store, settings.store_max_bytes, settings.control_plane_url, settings.api_key, settings.batch_size,
+        settings.flush_interval,
         settings.max_queue, settings.on_overflow, settings.timeout, settings.fail_open, id(_client),
     )  # fmt: skip
     sink = _sink
