@@ -228,6 +228,7 @@ SECTIONS: tuple[tuple[str, tuple[Verb, ...]], ...] = (
                 (
                     ("status", "Say whether the service runs."),
                     ("stop", "Stop the service; the next hook call judges by itself."),
+                    ("logs", "Show why the service came, left and sent somebody away."),
                 ),
                 default="status",
             ),

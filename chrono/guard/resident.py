@@ -45,6 +45,15 @@ def running(environ: Mapping[str, str]) -> tuple[Running, ...]:
     return tuple(found)
 
 
+def log_lines(environ: Mapping[str, str], limit: int) -> tuple[str, ...]:
+    """The newest lines that this installation's service wrote about itself (0: all), oldest first."""
+    from chrono.guard import servicelog
+
+    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    path = wire.run_file(os.fsencode(home_layout(environ).root), wire.build_id(package), "log")
+    return servicelog.lines(os.fsdecode(path), limit)
+
+
 def stop(environ: Mapping[str, str]) -> tuple[Running, ...]:
     """Ends every service of this CHRONO_HOME and waits for it; those that were ended.
 

@@ -27,6 +27,7 @@ from chrono.guard.caller import Caller
 from chrono.guard.engine import answer
 from chrono.guard.local import executable
 from chrono.guard.resources import Resources
+from chrono.guard.servicelog import note
 from chrono.layout import HomeLayout
 
 IDLE_S = 30 * 60.0
@@ -122,6 +123,7 @@ class Service:
         os.umask(umask)
         self._umask = b"%d" % umask
         self._home_id = _identity(home.root)
+        self._log = os.fsdecode(wire.run_file(os.fsencode(home.root), self._build, "log"))
         self._resources = Resources()
         self._busy = 0
         self._busy_guard = threading.Lock()
@@ -134,6 +136,7 @@ class Service:
         waiting = select.poll()  # select() knows no descriptor above 1023
         waiting.register(listener, select.POLLIN)
         self._sources = _sources()
+        note(self._log, "listens")
         try:
             while not self._leaves(inode):
                 ready = waiting.poll(self._look_s * 1000)
@@ -142,6 +145,7 @@ class Service:
                     self._enter()
                     threading.Thread(target=self._serve_one, args=(connection,), daemon=True).start()
         finally:
+            note(self._log, "leaves")
             if _socket_inode(self._path) == inode:
                 os.unlink(self._path)
             listener.close()
@@ -180,7 +184,13 @@ class Service:
 
     def _leaves(self, inode: int) -> bool:
         """Whether this process has become the wrong one to ask."""
-        if self._stopping.is_set() or _socket_inode(self._path) != inode or self._is_stale():
+        if self._stopping.is_set():
+            return True
+        if _socket_inode(self._path) != inode:
+            note(self._log, "its socket is gone, or is another one's")
+            return True
+        if self._is_stale():
+            note(self._log, "the installation, or CHRONO_HOME, is not what it was")
             return True
         with self._busy_guard:
             return self._busy == 0 and time.monotonic() - self._last > self._idle_s
@@ -215,6 +225,7 @@ class Service:
                 request = self._read(connection) if pid else None
                 if request is None or self._is_stale() or not self._sees_the_same(request):
                     connection.sendall(wire.REFUSED)
+                    note(self._log, f"sent process {pid or 'of another user or namespace'} away: {_why(request)}")
                     return
                 connection.sendall(wire.ACCEPTED)
                 self._answer(connection, request, pid)
@@ -294,6 +305,7 @@ class Service:
         self._enter()
         threading.Thread(target=evaluate, daemon=True).start()
         if not done.wait(deadline - time.monotonic()):
+            note(self._log, f"a call of process {pid} took longer than {DEADLINE_S:.0f} s and was denied")
             reply.insert(0, self._still_saving(request))
         stdout, stderr, code = reply[0]
         body = wire.pack((stdout, stderr, b"%d" % code))
@@ -304,6 +316,12 @@ class Service:
         adapter = self._resources.adapter(request.adapter)
         reply = adapter.encode(Decision("block", wording.STILL_SAVING), None)
         return reply.stdout, reply.stderr, reply.exit_code
+
+
+def _why(request: _Request | None) -> str:
+    if request is None:
+        return "its request is not sealed with this service's key, or is meant for another build"
+    return "it sees another file system, works under another umask or has log settings of its own"
 
 
 def _exactly(connection: socket.socket, size: int) -> bytes:

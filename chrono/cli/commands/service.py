@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
 from chrono.cli.options import Json, screen_of
@@ -42,3 +44,25 @@ def run_stop(ctx: typer.Context, json: Json = False) -> None:
         screen.line(f"stopped {count(len(stopped), 'process', 'processes')}")
     else:
         screen.line("it was not running")
+
+
+def run_logs(
+    ctx: typer.Context,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=0, help="How many lines; 0: all.")] = 50,
+    json: Json = False,
+) -> None:
+    """Show the service's log.
+
+    When it came, why it left and whom it sent away. What was decided about calls is in the audit log: chrono audit.
+    """
+    from chrono.guard.resident import log_lines
+
+    screen = screen_of(ctx)
+    found = log_lines(screen.environ, limit)
+    if json:
+        screen.value({"lines": list(found)})
+        return
+    for line in found:
+        screen.line(line)
+    if not found:
+        screen.note("the service has not run yet")

@@ -14,7 +14,7 @@ import pytest
 
 import chrono
 from chrono.agents.protocol import Reply
-from chrono.guard import client, service, wire
+from chrono.guard import client, service, servicelog, wire
 from chrono.layout import HomeLayout
 
 PACKAGE = os.path.dirname(os.path.abspath(chrono.__file__))
@@ -317,3 +317,73 @@ def test_key_and_socket_are_private(home: HomeLayout, engine: Engine) -> None:
 def test_when_the_service_may_be_asked(environ: dict[bytes, bytes], wanted: bool) -> None:
     assert client._service_wanted(environ, b"/h") is wanted
     assert client._service_wanted(environ, None) is False
+
+
+def log_of(home: HomeLayout) -> str:
+    return "\n".join(servicelog.lines(os.fsdecode(wire.run_file(os.fsencode(home.root), BUILD, "log")), 0))
+
+
+def test_it_says_why_it_came_left_and_sent_somebody_away(home: HomeLayout, engine: Engine) -> None:
+    with running(home):
+        wait_for(lambda: "listens" in log_of(home))
+        wrong = os.umask(0o007)
+        try:
+            assert ask(home, b"secret words") is None
+        finally:
+            os.umask(wrong)
+        os.unlink(socket_of(home))
+        wait_for(lambda: "leaves" in log_of(home))
+    said = log_of(home)
+    assert f"sent process {os.getpid()} away: it sees another file system" in said
+    assert "its socket is gone" in said
+    assert "secret" not in said
+
+
+def test_a_log_that_grew_is_begun_anew_and_the_last_is_kept(tmp_path: Path) -> None:
+    path = str(tmp_path / "log")
+    for at in range(3000):
+        servicelog.note(path, f"line {at} " + "x" * 100)
+    assert Path(path).stat().st_size <= servicelog.MAX_BYTES + 300
+    assert servicelog.lines(path, 1)[0].split()[3] == "2999"
+    os.unlink(path)
+    os.mkfifo(path)
+    servicelog.note(path, "nobody reads this fifo")  # and nobody waits for it
+    os.unlink(path)
+    Path(path).symlink_to("/nowhere")
+    servicelog.note(path, "no link is followed")
+    assert not os.path.exists("/nowhere")
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can be somebody else")
+def test_another_user_is_not_believed_and_not_served(home: HomeLayout, engine: Engine) -> None:
+    """A process of another user that holds the key (leaked, say) gets no answer, and is not taken for the service."""
+    os.chmod(home.root, 0o711)
+    with running(home):
+        key = Path(os.fsdecode(wire.run_file(os.fsencode(home.root), BUILD, "key"))).read_bytes()
+        nonce = os.urandom(wire.NONCE_BYTES)
+        body = wire.pack(client._fields(wire, posix, BUILD, os.fsencode(home.root), "a", b"{}", nonce))
+        os.chmod(home.run, 0o711)
+        os.chmod(socket_of(home), 0o666)
+        for folder in Path(home.root).parents:
+            if folder.stat().st_uid == 0 and folder.stat().st_mode & 0o011 != 0o011:
+                folder.chmod(folder.stat().st_mode | 0o011)
+        reader, writer = os.pipe()
+        child = os.fork()
+        if child == 0:
+            try:
+                os.setgid(65534)
+                os.setuid(65534)
+                connection = socket.socket(socket.AF_UNIX)
+                connection.connect(socket_of(home))
+                connection.sendall(wire.sealed(key, body))
+                os.write(writer, connection.recv(1) or b"-")
+            except BaseException as error:
+                os.write(writer, repr(error).encode())
+            finally:
+                os._exit(0)
+        os.close(writer)
+        said = os.read(reader, 1000)
+        os.close(reader)
+        os.waitpid(child, 0)
+    assert said == wire.REFUSED
+    assert engine.asked == []

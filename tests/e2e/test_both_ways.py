@@ -1,0 +1,64 @@
+"""The resident service and a hook by itself give the same answers, word for word, over the corpus of commands."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from chrono.guard import client
+from chrono.guard.caller import Caller
+from chrono.guard.engine import answer
+from chrono.guard.resources import Resources
+from tests.e2e.test_soak import Served
+
+CORPUS = Path(__file__).parents[1] / "conformance" / "commands.jsonl"
+STEP = 120
+"""The normal tier takes every 120th command."""
+
+PASSING = re.compile(rb"\b[0-9a-f]{7,64}\b")
+"""Names of savepoints and approvals, which differ from call to call."""
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    made = Served(tmp_path_factory.mktemp("ways"))
+    pid = made.start()
+    yield made
+    os.kill(pid, 15)
+
+
+def differing(served: Served, step: int) -> list[str]:
+    """The commands that are answered otherwise by the service than in process."""
+    resources = Resources()
+    found = []
+    try:
+        for at, line in enumerate(CORPUS.read_text(encoding="utf-8").splitlines()[::step]):
+            command = json.loads(line)["text"]
+            payload = served.payload(0, command, f"toolu_{at}")
+            caller = Caller(dict(served.first.environ), os.getpid(), 1, None, time.monotonic() + 20, os.getcwd())
+            here = answer("claude-code", payload, caller, resources)
+            there = client._ask(
+                served._wire, served._posix, served.build, served.home, "claude-code", payload, time.monotonic()
+            )
+            assert there is not None, command
+            ways = [(PASSING.sub(b"#", out), PASSING.sub(b"#", err), code) for out, err, code in (tuple(here), there)]
+            if ways[0] != ways[1]:
+                found.append(f"{command!r}: {ways}")
+    finally:
+        resources.close()
+    return found
+
+
+def test_both_ways_answer_alike(served: Served) -> None:
+    assert differing(served, STEP) == []
+
+
+@pytest.mark.slow
+def test_both_ways_answer_the_whole_corpus_alike(served: Served) -> None:
+    assert differing(served, 1) == []
