@@ -37,6 +37,7 @@ from chrono.record.session import current_session as current_session
 from chrono.record.spans import aspan as aspan
 from chrono.record.spans import record as record
 from chrono.record.spans import span as span
+from chrono.record.wrapping import wrap as wrap
 
 __version__: str
 __all__ = [
@@ -77,5 +78,6 @@ __all__ = [
     "span",
     "stats",
     "uninstrument_httpx",
+    "wrap",
     "wrap_llm",
 ]
