@@ -73,11 +73,11 @@ def ask(home: HomeLayout, subject: Subject, asking: Asking, now_ns: int) -> Requ
     """
     if len(asking.text) > MAX_TEXT:
         raise Denied(f"{len(asking.text):,} characters are too long to be approved", "ask for smaller steps")
-    waiting = pending(home, now_ns)
-    for request in waiting:
+    already = pending(home, now_ns, sweep=True)
+    for request in already:
         if request.digest == subject.digest:
             return request
-    if len(waiting) >= MOST_PENDING:
+    if len(already) >= MOST_PENDING:
         raise Denied(f"{MOST_PENDING} requests wait for a person already", "chrono approvals list")
     request = Request(
         id=subject.id,
@@ -102,8 +102,13 @@ def ask(home: HomeLayout, subject: Subject, asking: Asking, now_ns: int) -> Requ
     return request
 
 
-def pending(home: HomeLayout, now_ns: int) -> tuple[Request, ...]:
-    """What waits for a person, oldest first; what has expired is removed on the way."""
+def waiting(home: HomeLayout, root: str, now_ns: int) -> int:
+    """How many requests of the project at `root` nobody has answered."""
+    return sum(one.root == root and answer_of(home, one) is None for one in pending(home, now_ns))
+
+
+def pending(home: HomeLayout, now_ns: int, *, sweep: bool = False) -> tuple[Request, ...]:
+    """What waits for a person, oldest first. `sweep`: what has expired is removed on the way."""
     try:
         names = [name for name in os.listdir(home.approvals) if name.endswith(_REQUEST)]
     except FileNotFoundError:
@@ -116,7 +121,8 @@ def pending(home: HomeLayout, now_ns: int) -> tuple[Request, ...]:
         grant = _read_grant(home, request.id)
         ends = max(request.expires_ns, grant.expires_ns if grant is not None else 0)
         if now_ns >= ends or request.at_ns > now_ns + REQUEST_S * _SECOND_NS:
-            forget(home, request.id)
+            if sweep:
+                forget(home, request.id)
         else:
             found.append(request)
     return tuple(sorted(found, key=lambda request: (request.at_ns, request.id)))

@@ -48,6 +48,7 @@ def run(ctx: typer.Context, json: Json = False) -> None:
 
     Compares the files as they are with the newest savepoint of the current branch. Nothing is written.
     """
+    from chrono.workspace import approvals
     from chrono.workspace.history import branch_name, newest
     from chrono.workspace.mergestate import waiting
 
@@ -64,6 +65,7 @@ def run(ctx: typer.Context, json: Json = False) -> None:
     pending = store.pending() if standing.own else None
     last = store.savepoint(commit) if commit is not None else None
     agents = _agents(screen, ws)
+    asked = approvals.waiting(ws.home, ws.root, ws.clock.now_ns())
     if json:
         screen.value(
             {
@@ -74,6 +76,7 @@ def run(ctx: typer.Context, json: Json = False) -> None:
                 "newest": shapes.savepoint(last) if last is not None else None,
                 "changes": shapes.changes(changes),
                 "interrupted_restore": pending is not None,
+                "approvals_waiting": asked,
                 "merge": shapes.waiting(merge) if merge is not None else None,
                 "covers": shapes.covers(survey.skips, readable_policy(ws)),
             }
@@ -93,6 +96,8 @@ def run(ctx: typer.Context, json: Json = False) -> None:
         screen.line(Styled("end it: chrono merge --continue    take it back: chrono merge --abort", "dim"))
     for one in agents:
         _print_agent(screen, one, ws.clock.now_ns())
+    if asked:
+        screen.line(Styled(f"{count(asked, 'request')} of agents wait for you: chrono approvals", "yellow"))
     if last is None:
         screen.line("there is no savepoint yet; take one: chrono snapshot")
         return

@@ -130,9 +130,12 @@ def test_an_approval_expires_and_so_does_a_request(desk: Desk) -> None:
     assert desk.why(subject, now_ns=NOW + 14 * MINUTE) is None
     assert desk.why(subject, now_ns=NOW + 15 * MINUTE) == "the approval has expired"
     assert desk.why(subject, now_ns=NOW - 2 * MINUTE) == "the approval has expired"
-    assert approvals.pending(desk.ws.home, NOW + REQUEST_S * 1_000_000_000) == ()
+    late = NOW + REQUEST_S * 1_000_000_000
+    assert approvals.pending(desk.ws.home, late) == ()
     with pytest.raises(ChronoError, match="expired"):
-        approvals.find(desk.ws.home, subject.id, NOW)
+        approvals.find(desk.ws.home, subject.id, late)
+    desk.ask(desk.subject(texts=("other",)), late)
+    assert not os.path.exists(desk.ws.home.approval_grant(subject.id)), "what has expired is swept"
 
 
 @pytest.mark.parametrize(

@@ -54,6 +54,15 @@ def test_what_waits_is_listed_and_shown_in_full(project: Path, chrono: Any) -> N
     assert value["state"] == "waits" and value["text"] == "make deploy" and value["answer"] is None
 
 
+def test_the_status_says_that_somebody_waits(project: Path, chrono: Any, key: str) -> None:
+    assert chrono("status", "--json").json["approvals_waiting"] == 0
+    request = ask(project)
+    assert chrono("status", "--json").json["approvals_waiting"] == 1
+    assert "chrono approvals" in chrono("status").out
+    chrono("approvals", "deny", request.id)
+    assert chrono("status", "--json").json["approvals_waiting"] == 0
+
+
 def test_an_approval_is_signed_with_the_persons_own_key_and_recorded(project: Path, chrono: Any, key: str) -> None:
     request = ask(project)
     ran = chrono("approvals", "approve", request.id, "--as", "sara", "--key", key, "--yes")
