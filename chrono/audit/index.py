@@ -145,7 +145,7 @@ _DENSE = 2000
 
 def _select(base: sqlite3.Connection, query: Query) -> tuple[str, list[object]]:
     """Where to look; it may say too much, never too little."""
-    conditions, values = _conditions(query)
+    conditions, values = _conditions(query, _common(base, query.text))
     where = " AND ".join(conditions)
     count = f"SELECT count(*) FROM (SELECT 1 FROM record WHERE {where} LIMIT {_DENSE})"  # noqa: S608 - own words only
     if base.execute(count, values).fetchone()[0] >= _DENSE:
@@ -153,7 +153,30 @@ def _select(base: sqlite3.Connection, query: Query) -> tuple[str, list[object]]:
     return f"SELECT n, offset, length FROM record WHERE {where} ORDER BY n DESC", values  # noqa: S608
 
 
-def _conditions(query: Query) -> tuple[list[str], list[object]]:
+def _findable(text: str) -> bool:
+    return len(text) >= 3 and text.isascii()  # otherwise SQLite's idea of case is another than ours
+
+
+def _common(base: sqlite3.Connection, text: str) -> bool:
+    """Whether so many different texts hold it that listing them costs more than looking at the newest one by one."""
+    if not _findable(text):
+        return False
+    count = f"SELECT count(*) FROM (SELECT rowid FROM find WHERE find MATCH ? LIMIT {_DENSE})"  # noqa: S608
+    return bool(base.execute(count, (_quoted(text),)).fetchone()[0] >= _DENSE)
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace('"', '""')
+    return f'"{escaped}"'
+
+
+_SAID = (
+    "EXISTS (SELECT 1 FROM said WHERE said.id = record.said AND (instr(lower(text), ?) > 0"
+    " OR length(CAST(text AS BLOB)) > length(text)))"  # not ASCII: its case is for Python to know
+)
+
+
+def _conditions(query: Query, common: bool) -> tuple[list[str], list[object]]:
     conditions, values = ["1"], list[object]()
 
     def among(column: str, word: str, condition: str = "text = ?") -> None:
@@ -180,10 +203,12 @@ def _conditions(query: Query) -> tuple[list[str], list[object]]:
     if query.path:
         conditions.append("n IN (SELECT n FROM named WHERE place IN (SELECT id FROM place WHERE instr(text, ?) > 0))")
         values.append(query.path)
-    if len(query.text) >= 3 and query.text.isascii():  # otherwise SQLite's idea of case is another than ours
-        quoted = query.text.replace('"', '""')
+    if common:
+        conditions.append(_SAID)
+        values.append(query.text.lower())
+    elif _findable(query.text):
         conditions.append("said IN (SELECT rowid FROM find WHERE find MATCH ?)")
-        values.append(f'"{quoted}"')
+        values.append(_quoted(query.text))
     return conditions, values
 
 

@@ -131,3 +131,17 @@ def test_following_goes_on_where_it_was(filled: Ground) -> None:
         filled.command("two")
         seen = list(follow(file.fileno(), Query(text="two"), end, 121))
     assert [(n, record.act["cmd"] if record else None) for n, _, record in seen] == [(121, None), (122, "two")]
+
+
+@pytest.mark.parametrize("dense", [1, 2, 5])
+def test_texts_that_are_everywhere_are_found_the_same_way(
+    filled: Ground, monkeypatch: pytest.MonkeyPatch, dense: int
+) -> None:
+    """Where many texts hold what is asked for, the records are looked at one by one; the answer stays."""
+    monkeypatch.setattr(index, "_DENSE", dense)
+    for number in range(12):
+        filled.command(f"say Kelvin \u212aELVIN {number}")
+        filled.command(f"say \u212aELVIN {number}")
+    for query in [*queries(filled), Query(text="kelvin"), Query(text="SAY"), Query(text="say", decision="allow")]:
+        assert ask(filled, query) == read_all(filled, query)
+        assert ask(filled, query, 3) == read_all(filled, query)[-3:]
