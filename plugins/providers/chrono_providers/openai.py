@@ -47,21 +47,24 @@ class OpenAiProvider:
     def matches(self, client: object) -> bool:
         if not comes_from(client, "openai"):
             return False
-        owner = getattr(client, "_client", client)
+        owner = client if _resource(client) is None else getattr(client, "_client", None)
         return any("Azure" in name for name in class_names(owner)) == self._azure
 
     def methods(self, client: object) -> tuple[Method, ...]:
-        resource = next((one.__module__ for one in type(client).__mro__ if ".resources." in one.__module__), None)
-        if resource is None:
-            return present(client, self._of_client)
-        kind = resource.split(".resources.", 1)[1].split(".")[0]
-        return present(client, self._of_resource.get(kind, ()))
+        kind = _resource(client)
+        return present(client, self._of_client if kind is None else self._of_resource.get(kind, ()))
 
     def assembler(self, method: Method) -> Assembler:
         return ResponsesAssembler() if method.adapter is self._responses else ChatAssembler()
 
     def identity(self, client: object) -> JsonObject:
         return identity(client, "openai", ("api.openai.com", "openai.azure.com"))
+
+
+def _resource(client: object) -> str | None:
+    """`chat`, `responses`, … where this is a part of a client (its `_client` is that), None for a client itself."""
+    module = next((one.__module__ for one in type(client).__mro__ if ".resources." in one.__module__), None)
+    return None if module is None else module.split(".resources.", 1)[1].split(".")[0]
 
 
 OPENAI = OpenAiProvider("openai", azure=False)

@@ -1,0 +1,60 @@
+"""Owns what the tests of real client packages share: the fake provider, the entries, and a span around the test.
+
+These tests run in the environment that `scripts/peers` makes; in the development environment they are not collected.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from importlib.util import find_spec
+from typing import Any
+
+import pytest
+
+from chrono.record import default_hooks, reset
+from chrono.record.entry import EnvelopeEntry, wire
+from chrono.record.runtime import use_sink
+from chrono.record.sink import MemorySink
+from tests.peers.fake_provider import FakeProvider, running
+
+if find_spec("openai") is None:
+    collect_ignore_glob = ["test_*.py"]
+
+
+@pytest.fixture
+def provider() -> Iterator[FakeProvider]:
+    with running() as one:
+        yield one
+
+
+@pytest.fixture
+def sink(monkeypatch: pytest.MonkeyPatch) -> Iterator[MemorySink]:
+    for name in list(os.environ):
+        if name.startswith(("CHRONO_RECORD_", "CHRONICLE_", "OPENAI_", "ANTHROPIC_", "GOOGLE_", "GEMINI_")):
+            monkeypatch.delenv(name)
+    memory = MemorySink()
+    use_sink(memory)
+    yield memory
+    default_hooks.clear()
+    use_sink(None)
+    reset()
+
+
+def only(sink: MemorySink) -> EnvelopeEntry:
+    """The one envelope; its wire form is one that readers take."""
+    from chrono.trace.entities import Envelope
+
+    assert [one.name for one in sink.envelopes] == [sink.envelopes[0].name], "one call is one envelope"
+    Envelope.model_validate(wire(sink.envelopes[0]))
+    return sink.envelopes[0]
+
+
+def said(entry: EnvelopeEntry) -> dict[str, Any]:
+    """The canonical output without raw and chunks."""
+    assert entry.output is not None
+    return {name: value for name, value in entry.output.items() if name not in ("raw", "chunks")}
+
+
+def given(entry: EnvelopeEntry) -> dict[str, Any]:
+    return {name: value for name, value in entry.input.items() if name != "raw"}
