@@ -23,7 +23,12 @@ def test_nothing_is_compiled_before_it_is_asked(monkeypatch: pytest.MonkeyPatch)
         lazy.match("x")
     compiled: list[str] = []
     original = re.compile
-    monkeypatch.setattr(re, "compile", lambda source, flags=0: (compiled.append(source), original(source, flags))[1])
+
+    def noted(source: str, flags: int = 0) -> re.Pattern[str]:
+        compiled.append(source)
+        return original(source, flags)
+
+    monkeypatch.setattr(re, "compile", noted)
     lazy = Expression("a", 0)
     assert compiled == []
     assert lazy.match("a") and lazy.match("a")
