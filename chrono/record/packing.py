@@ -23,6 +23,8 @@ SMALL_RECORD_BYTES = 2048
 SMALL_PIECE_BYTES = 256
 """No piece is smaller: a reference and the piece's own head take about 70 bytes."""
 MAX_DEPTH = 6
+OUTER_DEPTH = 3
+"""Of objects that are gone through without asking first how long they are: envelope, input, raw."""
 MAX_KNOWN = 50_000
 """Pieces that one file's writer remembers; what is forgotten is written again."""
 
@@ -80,12 +82,13 @@ class Packer:
 
     def _any(self, value: object, put: Put, depth: int) -> bytes:
         if depth < MAX_DEPTH:
+            if isinstance(value, list) and len(value) > 1 and isinstance(value[0], dict | list):
+                return self._list(value, put, depth)
             if isinstance(value, dict) and value:
+                if depth <= OUTER_DEPTH:
+                    return self._object(value, put, depth)
                 plain = json_bytes(value)
                 return plain if len(plain) < SMALL_RECORD_BYTES else self._object(value, put, depth)
-            if isinstance(value, list) and len(value) > 1:
-                plain = json_bytes(value)
-                return plain if len(plain) < SMALL_PIECE_BYTES else self._list(value, put, depth)
         return self._shared(json_bytes(value), put)
 
     def _object(self, value: Mapping[str, Any], put: Put, depth: int) -> bytes:
