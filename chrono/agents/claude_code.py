@@ -156,5 +156,15 @@ class _ClaudeCode:
 
         return claude_settings.inspect(settings)
 
+    def without_shells(self, settings: bytes) -> tuple[bytes, tuple[str, ...]]:
+        from chrono.agents import claude_settings
+
+        return claude_settings.without_shells(settings)
+
+    def with_shells(self, settings: bytes, added: tuple[str, ...]) -> bytes | None:
+        from chrono.agents import claude_settings
+
+        return claude_settings.with_shells(settings, added)
+
 
 ADAPTER = _ClaudeCode()

@@ -5,10 +5,10 @@ Putting them in and taking them out is left to `hooktree`, reading and writing t
 
 from __future__ import annotations
 
-from chrono.agents import hooktree
+from chrono.agents import hooktree, jsontext
 from chrono.agents.hooktree import TIMEOUT_S, HookTree, Place, scalar
 from chrono.agents.jsontext import Node
-from chrono.agents.protocol import Inspection
+from chrono.agents.protocol import Inspection, SettingsRefused
 
 EVENTS = ("PreToolUse", "PostToolUse", "PostToolUseFailure", "SessionStart", "SessionEnd")
 
@@ -46,6 +46,50 @@ def uninstalled(settings: bytes) -> bytes | None:
 def inspect(settings: bytes | None) -> Inspection:
     """chrono's hooks in the file, and why Claude Code would not run them. Never raises."""
     return hooktree.inspect(TREE, settings)
+
+
+RAW_SHELLS = ("Bash", "PowerShell")
+"""The client's own shell tools, as its permission rules name them."""
+
+
+def without_shells(settings: bytes) -> tuple[bytes, tuple[str, ...]]:
+    """The file with `permissions.deny` for the client's own shell tools, and the entries that were added for it.
+
+    Raises SettingsRefused.
+    """
+    text = hooktree.text_of(settings)
+    added = []
+    for name in RAW_SHELLS:
+        for depth, key in enumerate(("permissions", "deny")):
+            parent = hooktree.descend(hooktree.root_of(TREE, text), ("permissions", "deny")[:depth])
+            if parent.get(key) is None:
+                text = jsontext.insert_member(text, parent, key, [] if key == "deny" else {}, depth)
+        listed = hooktree.descend(hooktree.root_of(TREE, text), ("permissions",)).get("deny")
+        if listed is None or listed.kind != "array":
+            raise SettingsRefused("`permissions.deny` in the settings file is not a list", "correct it, then try again")
+        if not any(item.scalar == name for item in listed.children):
+            text = jsontext.append_item(text, listed, name, 2)
+            added.append(name)
+    return hooktree.encoded(text, settings), tuple(added)
+
+
+def with_shells(settings: bytes, added: tuple[str, ...]) -> bytes | None:
+    """The file without those entries, and without a list or object that then holds nothing; None: nothing is left."""
+    text = hooktree.text_of(settings)
+    for name in added:
+        root = hooktree.root_of(TREE, text)
+        permissions = root.get("permissions")
+        listed = permissions.get("deny") if permissions is not None else None
+        at = [n for n, item in enumerate(listed.children) if item.scalar == name] if listed is not None else []
+        if not at or permissions is None or listed is None:
+            continue
+        if len(listed.children) > 1:
+            text = jsontext.remove_child(text, listed, at[0])
+        elif len(permissions.children) > 1:
+            text = jsontext.remove_child(text, permissions, permissions.keys.index("deny"))
+        else:
+            text = jsontext.remove_child(text, root, root.keys.index("permissions"))
+    return hooktree.encoded(text, settings) if hooktree.root_of(TREE, text).children else None
 
 
 def _group(event: str, command: str) -> dict[str, object]:

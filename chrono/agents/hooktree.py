@@ -73,28 +73,28 @@ def installed(tree: HookTree, settings: bytes | None, command: str) -> bytes:
     """
     if not is_ours(command, tree.client):
         raise SettingsRefused("the hook command is not chrono's own form")
-    text = "{}\n" if settings is None or not settings.strip() else _text(settings)
-    if _complete(tree, _root(tree, text), command):
+    text = "{}\n" if settings is None or not settings.strip() else text_of(settings)
+    if _complete(tree, root_of(tree, text), command):
         return settings or b""
     text = _without_ours(tree, text)
     for key, value in tree.first.items():
-        root = _root(tree, text)
+        root = root_of(tree, text)
         if root.get(key) is None:
             text = jsontext.insert_member(text, root, key, value, 0)
     for depth, key in enumerate(tree.root):
-        parent = _descend(_root(tree, text), tree.root[:depth])
+        parent = descend(root_of(tree, text), tree.root[:depth])
         if parent.get(key) is None:
             text = jsontext.insert_member(text, parent, key, {}, depth)
     depth = len(tree.root)
     for event, entry in tree.entries.items():
-        events = _descend(_root(tree, text), tree.root)
+        events = descend(root_of(tree, text), tree.root)
         if events.get(event) is None:
             text = jsontext.insert_member(text, events, event, [], depth)
-        groups = _descend(_root(tree, text), tree.root).get(event)
+        groups = descend(root_of(tree, text), tree.root).get(event)
         if groups is None or groups.kind != "array":
             raise _not_a(".".join((*tree.root, event)), "a list")
         text = jsontext.append_item(text, groups, entry(command), depth + 1)
-    data = _encoded(text, settings)
+    data = encoded(text, settings)
     problems = inspect(tree, data).problems
     if problems:
         raise SettingsRefused(problems[0], "correct it, then run the command again; nothing was written")
@@ -106,12 +106,12 @@ def uninstalled(tree: HookTree, settings: bytes) -> bytes | None:
 
     Raises SettingsRefused.
     """
-    before = _text(settings)
+    before = text_of(settings)
     text = _without_ours(tree, before)
-    root = _root(tree, text)
+    root = root_of(tree, text)
     if text != before and set(root.keys) <= set(tree.first):
         return None
-    return _encoded(text, settings)
+    return encoded(text, settings)
 
 
 def inspect(tree: HookTree, settings: bytes | None) -> Inspection:
@@ -122,7 +122,7 @@ def inspect(tree: HookTree, settings: bytes | None) -> Inspection:
     if not tree.bom and settings.startswith(_BOM.encode()):
         problems.append(f"the file begins with a byte order mark, which {tree.title} does not read")
     try:
-        root = _root(tree, _text(settings))
+        root = root_of(tree, text_of(settings))
         hooks = ours(tree, root)
         problems.extend(tree.problems(root))
     except SettingsRefused as error:
@@ -199,7 +199,7 @@ def _without_ours(tree: HookTree, text: str) -> str:
 
 
 def _without_one(tree: HookTree, text: str) -> str | None:
-    root = _root(tree, text)
+    root = root_of(tree, text)
     for place in _places(tree, root):
         if not is_ours(scalar(place.handler, "command"), tree.client):
             continue
@@ -219,7 +219,8 @@ def _without_one(tree: HookTree, text: str) -> str | None:
     return None
 
 
-def _descend(root: Node, keys: tuple[str, ...]) -> Node:
+def descend(root: Node, keys: tuple[str, ...]) -> Node:
+    """The object that `keys` lead to. Raises SettingsRefused where there is none."""
     node = root
     for at, key in enumerate(keys):
         member = node.get(key)
@@ -229,19 +230,22 @@ def _descend(root: Node, keys: tuple[str, ...]) -> Node:
     return node
 
 
-def _text(settings: bytes) -> str:
+def text_of(settings: bytes) -> str:
+    """The text of the file, without a byte order mark. Raises SettingsRefused."""
     try:
         return settings.decode("utf-8").removeprefix(_BOM)
     except UnicodeDecodeError:
         raise SettingsRefused("the settings file is not UTF-8 text") from None
 
 
-def _encoded(text: str, before: bytes | None) -> bytes:
+def encoded(text: str, before: bytes | None) -> bytes:
+    """The bytes of `text`, with the byte order mark that `before` had."""
     mark = _BOM if before is not None and before.startswith(_BOM.encode()) else ""
     return (mark + text).encode("utf-8")
 
 
-def _root(tree: HookTree, text: str) -> Node:
+def root_of(tree: HookTree, text: str) -> Node:
+    """The object of the file, read as strictly as the client does. Raises SettingsRefused."""
     try:
         root = jsontext.read(text, comments=tree.comments)
     except NotJson as error:

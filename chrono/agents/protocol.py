@@ -173,3 +173,16 @@ class AsksClient(Protocol):
         Empty where it would, or where it cannot be asked. Writes nothing.
         """
         ...
+
+
+@runtime_checkable
+class DeniesShells(Protocol):
+    """What an adapter may offer besides: taking the client's own shell tools away, so that only chrono's are left."""
+
+    def without_shells(self, settings: bytes) -> tuple[bytes, tuple[str, ...]]:
+        """The settings file with its shell tools denied, and the entries that were added. Raises SettingsRefused."""
+        ...
+
+    def with_shells(self, settings: bytes, added: tuple[str, ...]) -> bytes | None:
+        """The settings file without exactly those entries; None where nothing else is left. Raises SettingsRefused."""
+        ...

@@ -14,9 +14,9 @@ import os
 import stat
 from typing import NamedTuple
 
-from chrono.agents.protocol import AgentAdapter, SettingsRefused
+from chrono.agents.protocol import AgentAdapter, DeniesShells, SettingsRefused
 from chrono.canonical import canonical_bytes, sha256_hex
-from chrono.errors import Conflict
+from chrono.errors import Conflict, UsageError
 from chrono.files import atomic_write
 from chrono.layout import HomeLayout
 
@@ -40,12 +40,16 @@ class SettingsPlan(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """What stood in a settings file before chrono's hooks, and the digest of what chrono wrote."""
+    """What stood in a settings file before chrono's hooks, and the digest of what chrono wrote.
+
+    `denied`: the entries by which chrono took the client's own shell tools away.
+    """
 
     path: str
     client: str
     original: bytes | None
     installed_sha256: str
+    denied: tuple[str, ...] = ()
 
 
 def read_settings(path: str) -> bytes | None:
@@ -72,6 +76,8 @@ def plan_uninstall(adapter: AgentAdapter, path: str, home: HomeLayout) -> Settin
     if memory is not None and memory.installed_sha256 == sha256_hex(before):
         return SettingsPlan(path, before, memory.original, mode)
     after = adapter.uninstalled(before)
+    if after is not None and memory is not None and memory.denied and isinstance(adapter, DeniesShells):
+        after = adapter.with_shells(after, memory.denied)
     if after is None and memory is not None and memory.original is not None:
         after = memory.original
     return SettingsPlan(path, before, after, mode)
@@ -97,10 +103,19 @@ def undone(plan: SettingsPlan) -> SettingsPlan:
     return SettingsPlan(plan.path, plan.after, plan.before, plan.mode)
 
 
-def remember(home: HomeLayout, adapter: AgentAdapter, plan: SettingsPlan) -> None:
+def deny_shells(adapter: AgentAdapter, plan: SettingsPlan) -> tuple[SettingsPlan, tuple[str, ...]]:
+    """`plan` (an installation) with the client's own shell tools denied, and the entries for it. Raises UsageError."""
+    if not isinstance(adapter, DeniesShells) or plan.after is None:
+        raise UsageError(f"chrono cannot take the shell of {adapter.title} away", "leave out --deny-raw-shell")
+    after, added = adapter.without_shells(plan.after)
+    return plan._replace(after=after), added
+
+
+def remember(home: HomeLayout, adapter: AgentAdapter, plan: SettingsPlan, denied: tuple[str, ...] = ()) -> None:
     """Keeps what `plan` (an installation) replaced, so that `plan_uninstall` can bring back the same bytes."""
     assert plan.after is not None
     old = recall(home, plan.path)
+    denied = tuple(dict.fromkeys((*(old.denied if old is not None else ()), *denied)))
     original = plan.before
     if old is not None and plan.before is not None and old.installed_sha256 == sha256_hex(plan.before):
         original = old.original  # chrono over an earlier chrono: the person's own bytes are the older ones
@@ -110,6 +125,7 @@ def remember(home: HomeLayout, adapter: AgentAdapter, plan: SettingsPlan) -> Non
     data = canonical_bytes(
         {
             "client": adapter.name,
+            "denied": [*denied],
             "fmt": MEMORY_FORMAT,
             "installed_sha256": sha256_hex(plan.after),
             "original": None if original is None else base64.b64encode(original).decode("ascii"),
@@ -154,6 +170,7 @@ def _memory(path: str) -> Memory | None:
             str(value["client"]),
             None if kept is None else base64.b64decode(kept, validate=True),
             str(value["installed_sha256"]),
+            tuple(map(str, value.get("denied", ()))),
         )
     except (OSError, ValueError, KeyError, TypeError, binascii.Error):
         return None

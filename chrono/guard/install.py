@@ -105,19 +105,22 @@ def install(
     scope: str = "project",
     client: str = DEFAULT_CLIENT,
     interpreter: str = sys.executable,
+    deny_raw_shell: bool = False,
 ) -> Installed:
     """Puts the hook into the client's settings and fires it at once.
 
-    The project is the one around `start`, or `start` itself. Raises SettingsRefused (nothing was written),
+    The project is the one around `start`, or `start` itself. `deny_raw_shell` takes the client's own shell tools away:
+    what is left is the `chrono_run` of chrono's MCP server. Raises SettingsRefused (nothing was written),
     SelfTestFailed (the file was put back), UsageError, PluginError.
     """
     where = _Where.of(start, environ, scope, client)
     ensure_home(where.home)
     command = where.adapter.hook_command(interpreter, boot_path(), where.path)
     plan = settings.plan_install(where.adapter, where.path, command)
+    plan, denied = settings.deny_shells(where.adapter, plan) if deny_raw_shell else (plan, ())
     _write_paths(where.home, interpreter)
     if plan.changes:
-        settings.remember(where.home, where.adapter, plan)
+        settings.remember(where.home, where.adapter, plan, denied)
         settings.apply(plan)
     fired = self_test(where.adapter, command, cwd=where.project, environ=environ)
     if not all(one.holds for one in fired):

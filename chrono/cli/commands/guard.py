@@ -35,7 +35,17 @@ _DOES = {"runs": "the client runs it", "asks": "the client asks", "stops": "the 
 
 
 def run_install(
-    ctx: typer.Context, clients: Clients = None, every: All = False, scope: Scope = "project", json: Json = False
+    ctx: typer.Context,
+    clients: Clients = None,
+    every: All = False,
+    scope: Scope = "project",
+    deny_raw_shell: Annotated[
+        bool,
+        typer.Option(
+            "--deny-raw-shell", help="Take the client's own shell away: only chrono_run (chrono mcp) is left."
+        ),
+    ] = False,
+    json: Json = False,
 ) -> int:
     """Install the guard.
 
@@ -54,7 +64,9 @@ def run_install(
     for name in names:
         try:
             with screen.working(f"installing and testing {name}"):
-                done.append(install(here(), screen.environ, by, scope=scope, client=name))
+                done.append(
+                    install(here(), screen.environ, by, scope=scope, client=name, deny_raw_shell=deny_raw_shell)
+                )
         except ChronoError as error:
             if not json:
                 _print_fired(screen, getattr(error, "fired", ()))

@@ -1,5 +1,6 @@
 """Claims about writing a client's settings file."""
 
+import json
 import os
 from pathlib import Path
 
@@ -117,3 +118,29 @@ def test_a_broken_memory_is_no_memory(tmp_path: Path, home: HomeLayout) -> None:
         (Path(home.installs) / name).write_bytes(b'{"fmt":1}')
     uninstall(path, home)
     assert path.read_text() == '{"a": 1}'
+
+
+def test_the_raw_shell_is_taken_away_and_given_back_exactly(tmp_path: Path) -> None:
+    home = HomeLayout(str(tmp_path / "home"))
+    path = tmp_path / ".claude" / "settings.json"
+    path.parent.mkdir()
+    before = b'{\n  "permissions": {"deny": ["Bash", "Read(./.env)"]}\n}\n'
+    path.write_bytes(before)
+    command = ADAPTER.hook_command("/py", "/x/chrono/guard/boot.py", str(path))
+    plan, denied = settings.deny_shells(ADAPTER, settings.plan_install(ADAPTER, str(path), command))
+    assert denied == ("PowerShell",)  # the other one is the person's own
+    settings.remember(home, ADAPTER, plan, denied)
+    settings.apply(plan)
+    assert json.loads(path.read_bytes())["permissions"]["deny"] == ["Bash", "Read(./.env)", "PowerShell"]
+    assert settings.plan_uninstall(ADAPTER, str(path), home).after == before
+    path.write_bytes(path.read_bytes().replace(b"{\n", b'{\n  "model": "m",\n', 1))  # edited since
+    after = settings.plan_uninstall(ADAPTER, str(path), home).after
+    assert after is not None
+    assert json.loads(after) == {"model": "m", "permissions": {"deny": ["Bash", "Read(./.env)"]}}
+
+
+def test_a_file_that_held_only_the_denied_shells_goes(tmp_path: Path) -> None:
+    made, added = ADAPTER.without_shells(b"{}")
+    assert json.loads(made) == {"permissions": {"deny": ["Bash", "PowerShell"]}}
+    assert ADAPTER.without_shells(made) == (made, ())
+    assert ADAPTER.with_shells(made, added) is None
