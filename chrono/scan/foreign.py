@@ -59,7 +59,7 @@ _SDK_DELETES = re.compile(
     r"|file_system|log_group|hosted_zone|security_group|vpc|subnet|repository|image|instances?|blobs?|container"
     r"|namespace|namespaced_\w+|collection_\w+|database|project|repo)|terminate_instances|drop_database|purge_queue"
     r"|schedule_key_deletion|deleteBucket|deleteObjects|terminateInstances|deleteTable|dropDatabase|deleteTopics"
-    r"|(?<=containers\.)prune|(?<=volumes\.)prune|(?<=images\.)prune|remove(?=\(force=True)"
+    r"|(?<=containers\.)prune|(?<=volumes\.)prune|(?<=images\.)prune|(?<=indices\.)delete|remove(?=\(force=True)"
     r"|(?:objects|object_versions)(?=(?:\.(?:all|filter)\([^()]{0,80}\))?\.delete\())[.(\s]"
 )
 

@@ -308,7 +308,10 @@ def _dd(asked: Asked) -> Iterator[Claim]:
         if head.startswith("if="):
             yield "read", rest, False
         else:
-            yield ("empty" if source == "if=/dev/null" or source[3:] in _NOISE else "write"), rest, False
+            nothing = (
+                source == "if=/dev/null" or source[3:] in _NOISE or (not source and _is_fed_nothing(asked.command))
+            )
+            yield ("empty" if nothing else "write"), rest, False
 
 
 def _tee(asked: Asked) -> Iterator[Claim]:
