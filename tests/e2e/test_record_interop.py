@@ -149,6 +149,7 @@ def test_what_the_real_sdk_recorded_comes_into_our_store_as_it_is(plane: str, tm
     assert (list(ours.spans), plain(ours.envelopes)) == (spans, plain(envelopes))
 
 
+@pytest.mark.slow
 def test_the_same_program_records_the_same_with_both(plane: str, tmp_path: Path) -> None:
     from chrono.record.compare import differences
 
