@@ -189,6 +189,8 @@ class Delivery:
                     self._busy = True
                     try:
                         self._round()
+                    except OSError as error:
+                        self._failed(PlaneTrouble(f"the local store cannot be read or written: {error}"))
                     except Exception as error:
                         # A fault of ours or of the disk must not end delivery for the rest of the process.
                         LOG.exception("delivery failed; it will be tried again")
@@ -226,7 +228,10 @@ class Delivery:
         return until - now
 
     def _round(self) -> None:
-        self._writer.sync()
+        try:
+            self._writer.sync()
+        except OSError as error:  # what is there can be delivered all the same
+            self._warn(f"what was recorded may not survive a loss of power: {error}")
         if time.monotonic() - self._pruned > PRUNE_EVERY_S:
             self._pruned = time.monotonic()
             pruned = prune(self._writer.folder, self._bounds)
@@ -250,16 +255,19 @@ class Delivery:
             self._failures, self._trouble = 0, None
 
     def _failed(self, trouble: PlaneTrouble) -> None:
-        if time.monotonic() - self._warned > WARN_EVERY_S:
-            self._warned = time.monotonic()
-            LOG.warning("%s; the records are kept and delivered later", trouble.message)
+        self._warn(f"{trouble.message}; the records are kept and delivered later")
         self._trouble = trouble
         self._failures += 1
         COUNTERS.retries += 1
-        COUNTERS.last_error = trouble.message
         pause_s = min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2 ** min(self._failures - 1, 20))
         pause_s *= random.uniform(0.5, 1.0)  # noqa: S311 - so that many processes do not come back at once
         self._pause_until = time.monotonic() + max(pause_s, min(trouble.retry_after_s or 0.0, LONGEST_RETRY_AFTER_S))
+
+    def _warn(self, said: str) -> None:
+        COUNTERS.last_error = said
+        if time.monotonic() - self._warned > WARN_EVERY_S:
+            self._warned = time.monotonic()
+            LOG.warning("%s", said)
 
     def _deliver_own(self, path: str, sender: Sender) -> None:
         name = os.path.basename(path)

@@ -127,3 +127,35 @@ def test_a_full_disk_loses_only_what_was_refused(tmp_path: Path) -> None:
         assert until(lambda: len(plane.envelopes) == len(taken) + 1)
         sink.close()
         assert {one["input"]["raw"]["n"] for one in plane.envelopes.values()} == {*taken, 100}
+
+
+@pytest.mark.slow
+def test_a_really_full_disk_is_got_over(tmp_path: Path) -> None:
+    from chrono.record.local import StoreUnwritable
+
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "none", str(disk)], capture_output=True)
+    if mounted.returncode:
+        pytest.skip("only root may mount")
+    try:
+        with FakePlane() as plane:
+            plane.answers = lambda method, path, body: 503
+            sink = sink_to(plane, disk / "store", fail_open=True)
+            (disk / "others").write_bytes(b"o" * 100_000)
+            taken = []
+            for number in range(400):
+                try:
+                    sink.put_envelope(envelope(number, output={"raw": str(number) * 200}))
+                    taken.append(number)
+                except StoreUnwritable:
+                    pass
+            assert 50 < len(taken) < 400
+            (disk / "others").unlink()
+            sink.put_envelope(envelope(1000))
+            plane.answers = lambda method, path, body: None
+            assert until(lambda: len(plane.envelopes) == len(taken) + 1)
+            sink.close()
+            assert {one["input"]["raw"]["n"] for one in plane.envelopes.values()} == {*taken, 1000}
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
