@@ -222,8 +222,12 @@ def _open(home: HomeLayout, log: str) -> sqlite3.Connection:
 
     os.makedirs(home.cache, mode=0o700, exist_ok=True)
     base = sqlite3.connect(home.audit_index(log), timeout=30, isolation_level=None)
-    base.execute("PRAGMA journal_mode = WAL")
-    base.execute("PRAGMA synchronous = OFF")
+    try:
+        base.execute("PRAGMA journal_mode = WAL")
+        base.execute("PRAGMA synchronous = OFF")
+    except sqlite3.Error:  # no database, or a broken one
+        base.close()
+        raise
     return base
 
 

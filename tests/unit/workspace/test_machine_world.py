@@ -136,7 +136,7 @@ def test_links_resolve_as_the_system_resolves_them(tmp_path: Path) -> None:
 def test_a_folder_that_many_paths_share_is_looked_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root, looked = tmp_path.resolve(), list[str]()
     real = os.lstat
-    monkeypatch.setattr(os, "lstat", lambda path: (looked.append(str(path)), real(path))[1])
+    monkeypatch.setattr(os, "lstat", lambda path, **more: (looked.append(str(path)), real(path, **more))[1])
     seen = world(root)
     for name in "abc":
         seen.realpath(f"{root}/x/{name}")
