@@ -18,11 +18,13 @@ from chrono.record.frames import MAX_BODY_BYTES, DamagedStore
 
 MARK = b"\x01"
 REFERENCE_BYTES = 13
-SMALL_RECORD_BYTES = 2048
+SMALL_OBJECT_BYTES = 2048
+SMALL_RECORD_BYTES = 8192
 """A record below this is written as it is: looking for pieces would cost more than it saves."""
 SMALL_PIECE_BYTES = 256
 """No piece is smaller: a reference and the piece's own head take about 70 bytes."""
 MAX_DEPTH = 6
+_SCALARS = frozenset({int, float, bool, type(None)})
 OUTER_DEPTH = 3
 """Of objects that are gone through without asking first how long they are: envelope, input, raw."""
 MAX_KNOWN = 50_000
@@ -64,6 +66,14 @@ def json_bytes(value: object) -> bytes:
         return _ASCII(value).encode()
 
 
+def _is_small(item: object) -> bool:
+    """Whether `item` is plainly below a piece's size: at most 4 bytes a character, or 6 where it is escaped."""
+    kind = type(item)
+    if kind is str:
+        return len(item) < SMALL_PIECE_BYTES // 6  # type: ignore[arg-type]
+    return kind in _SCALARS or item in ({}, [])
+
+
 class Packer:
     """What one file's writer knows of the pieces that it wrote."""
 
@@ -88,11 +98,23 @@ class Packer:
                 if depth <= OUTER_DEPTH:
                     return self._object(value, put, depth)
                 plain = json_bytes(value)
-                return plain if len(plain) < SMALL_RECORD_BYTES else self._object(value, put, depth)
+                return plain if len(plain) < SMALL_OBJECT_BYTES else self._object(value, put, depth)
         return self._shared(json_bytes(value), put)
 
     def _object(self, value: Mapping[str, Any], put: Put, depth: int) -> bytes:
-        parts = [json_bytes(key) + b":" + self._any(item, put, depth + 1) for key, item in value.items()]
+        """Members that can be no piece are encoded together with their neighbours: each call of the encoder counts."""
+        parts: list[bytes] = []
+        run: dict[str, Any] = {}
+        for key, item in value.items():
+            if _is_small(item):
+                run[key] = item
+                continue
+            if run:
+                parts.append(json_bytes(run)[1:-1])
+                run = {}
+            parts.append(json_bytes(key) + b":" + self._any(item, put, depth + 1))
+        if run:
+            parts.append(json_bytes(run)[1:-1])
         return b"{" + b",".join(parts) + b"}"
 
     def _list(self, value: list[object], put: Put, depth: int) -> bytes:
