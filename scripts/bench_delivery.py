@@ -1,4 +1,4 @@
-"""Owns the measurement of delivery: envelopes a second and lost, a request beside a hanging plane, against the real SDK.
+"""Owns the measurement of delivery: envelopes a second and lost, and a request beside a hanging plane, both sides.
 
 Usage: scripts/bench delivery [--envelopes N] [--requests N] [--json]. The planes are processes of their own: a quick
 one that only keeps what it gets (so that the client is what is measured), one that answers every third write with 503,
