@@ -35,6 +35,7 @@ LOOK_AROUND_S = 30.0
 PRUNE_EVERY_S = 600.0
 WARN_EVERY_S = 60.0
 LONGEST_RETRY_AFTER_S = 300.0
+LOOK_AGAIN_S = 1.0
 LAST_WAIT_S = 1.0
 """So long the end of the process waits for a plane that takes nothing."""
 
@@ -298,6 +299,8 @@ class Delivery:
                 return
             lease = self._lease(name)
             if lease is None:
+                # Whoever has it is at work, or is just ending: look again before long.
+                self._looked_around = min(self._looked_around, time.monotonic() - LOOK_AROUND_S + LOOK_AGAIN_S)
                 return
             try:
                 if self._deliver(path, lease, sender, own=False):
