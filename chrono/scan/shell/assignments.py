@@ -14,16 +14,17 @@ def assign(m: Machine, assignment: Assign, state: State) -> None:
     """Makes one assignment in the state."""
     name = assignment.name
     parts = assignment.value.parts
-    if len(parts) == 1 and isinstance(parts[0], ArrayValue):
-        state.set(name, _array(m, parts[0], name, state, append=assignment.append))
-        return
+    kept = state.origins.get(name, ()) if assignment.append or assignment.subscript is not None else ()
     before = m.begin_sources()
-    text = expand.assignment_text(m, assignment.value, state)
-    sources = m.end_sources(before)
-    set_text(m, name, assignment.subscript, text, state, append=assignment.append)
-    if sources:
-        state.own()
-        state.origins[name] = sources
+    if len(parts) == 1 and isinstance(parts[0], ArrayValue):
+        array = _array(m, parts[0], name, state, append=assignment.append)
+        sources = m.end_sources(before)
+        state.set(name, array)
+    else:
+        text = expand.assignment_text(m, assignment.value, state)
+        sources = m.end_sources(before)
+        set_text(m, name, assignment.subscript, text, state, append=assignment.append)
+    state.came_from(name, (*kept, *sources))
 
 
 def set_text(m: Machine, name: str, index: Word | None, text: str, state: State, *, append: bool = False) -> None:

@@ -383,8 +383,9 @@ def call(m: Machine, name: str, argv: Argv, state: State) -> None:
     m.recursions += bool(around)
     m.calls.append(Call(name, args, m.pipes, m.background, set()))
     around_loops, m.loops = m.loops, []
-    params, saved = state.params, state.saved
+    params, saved, given = state.params, state.saved, state.origins.get("@", ())
     state.params, state.saved = args, {}
+    state.came_from("@", tuple(m.sources))
     m.returns.append([])
     frame = m.save()
     m.redirects, m.assigns = (), ()
@@ -408,6 +409,7 @@ def call(m: Machine, name: str, argv: Argv, state: State) -> None:
         else:
             state.vars[variable] = before
     state.params, state.saved = params, saved
+    state.came_from("@", given)
 
 
 def _note_recursion(m: Machine, entry: Call, state: State) -> None:

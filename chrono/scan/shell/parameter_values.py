@@ -119,10 +119,16 @@ def lookup(m: Machine, name: str, state: State) -> Value | ListValue:
         return value
     char = name[:1]
     if char.isdigit():
+        _note_parameters(m, state)
         return _positional(m, int(name), state) if len(name) < 7 else None
     if not char.isalpha() and char != "_":
         return _special(m, name, state)
     return _environment(m, name, state)
+
+
+def _note_parameters(m: Machine, state: State) -> None:
+    if state.origins and "@" in state.origins:
+        m.note_sources(state.origins["@"])
 
 
 def _positional(m: Machine, number: int, state: State) -> str | None:
@@ -136,6 +142,7 @@ def _positional(m: Machine, number: int, state: State) -> str | None:
 
 def _special(m: Machine, name: str, state: State) -> Value | ListValue:
     if name in ("@", "*"):
+        _note_parameters(m, state)
         return ListValue(state.params, name == "*")
     if name == "#":
         return "\0" if MANY_FIELDS in state.params else str(len(state.params))

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from chrono.scan.shell.syntax import Node
 from chrono.scan.shell.values import MANY_FIELDS, MAX_ALTERNATIVES, MAX_VALUE_CHARS, join_fields, join_text, union
 
+MAX_ORIGINS = 8
 UNKNOWN_STATUS = -1
 NONZERO_STATUS = -2
 Argv = tuple[str, ...]
@@ -140,6 +141,12 @@ class State:
         self.vars[name] = (value,)
         if name in self.origins:
             del self.origins[name]
+
+    def came_from(self, name: str, sources: tuple[Argv, ...]) -> None:
+        """Notes whose output a variable holds (`@`: the positional parameters)."""
+        if sources or name in self.origins:
+            self.own()
+            self.origins[name] = tuple(dict.fromkeys(sources))[-MAX_ORIGINS:]
 
     def put(self, name: str, values: tuple[Value, ...]) -> None:
         self.own()

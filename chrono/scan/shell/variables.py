@@ -106,10 +106,10 @@ def set_options(m: Machine, argv: Argv, state: State) -> None:
     while at < len(argv):
         word = argv[at]
         if word in ("--", "-"):
-            state.params = argv[at + 1 :]
+            _set_parameters(m, argv[at + 1 :], state)
             return
         if len(word) < 2 or word[0] not in "-+" or word == MANY_FIELDS:
-            state.params = argv[at:]
+            _set_parameters(m, argv[at:], state)
             return
         at += 1
         for letter in word[1:]:
@@ -120,6 +120,11 @@ def set_options(m: Machine, argv: Argv, state: State) -> None:
                 )
                 at += 1
             state.options = state.options | {option} if word[0] == "-" else state.options - {option}
+
+
+def _set_parameters(m: Machine, params: Argv, state: State) -> None:
+    state.params = params
+    state.came_from("@", tuple(m.sources))
 
 
 def shift(m: Machine, argv: Argv, state: State) -> None:
@@ -198,8 +203,10 @@ def read(m: Machine, argv: Argv, state: State) -> None:
         for name in names:
             if name.isidentifier():
                 state.put(name, UNKNOWN_VALUE)
+                state.came_from(name, state.feeds)
         if options.array:
             state.set(options.array, UNKNOWN_ARRAY)
+            state.came_from(options.array, state.feeds)
         state.status = UNKNOWN_STATUS
         return
     line, status = _take_line(state, options)
@@ -292,6 +299,7 @@ def mapfile(m: Machine, argv: Argv, state: State) -> None:
     state.status = 0
     if state.stdin is None:
         state.set(name, UNKNOWN_ARRAY)
+        state.came_from(name, state.feeds)
         return
     parts = state.stdin.split(delimiter)
     ended = parts[-1] == ""
@@ -302,6 +310,7 @@ def mapfile(m: Machine, argv: Argv, state: State) -> None:
         for at, part in enumerate(parts)
     )
     state.set(name, Array(tuple(str(at) for at in range(len(values))), values))
+    state.came_from(name, state.feeds)
     state.stdin = ""
 
 
