@@ -26,7 +26,7 @@ settings.register_profile("gate", derandomize=True, deadline=None)
 settings.register_profile("search", deadline=None)
 settings.load_profile("search" if os.environ.get("CHRONO_TEST_SEARCH") else "gate")
 
-_KEPT = ("CHRONO_VENV", "CHRONO_TEST_")
+_KEPT = ("CHRONO_VENV", "CHRONO_PEERS", "CHRONO_TEST_")
 _SCRATCH = tempfile.mkdtemp(prefix="chrono-tests-")
 _WRITES = {"os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.link", "os.symlink", "os.truncate", "os.chmod"}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from chrono.record.provider import Assembler, Method
@@ -12,14 +11,17 @@ from chrono_providers.json_fields import (
     JsonObject,
     arguments,
     collapsed,
+    continued,
     count,
     field,
+    member,
     objects,
     params,
     served,
     text,
     text_block,
     without_none,
+    written,
 )
 
 _FINISHED = {
@@ -160,11 +162,8 @@ class MessageAssembler:
         if kind == "message_start" and isinstance(chunk.get("message"), dict):
             self._message = dict(chunk["message"])
         elif kind == "message_delta":
-            self._message.update(
-                (name, value) for name, value in (chunk.get("delta") or {}).items() if value is not None
-            )
-            usage = {name: value for name, value in (chunk.get("usage") or {}).items() if value is not None}
-            self._message["usage"] = {**(self._message.get("usage") or {}), **usage}
+            self._message.update(without_none(member(chunk, "delta")))
+            self._message["usage"] = {**member(self._message, "usage"), **without_none(member(chunk, "usage"))}
         elif isinstance(chunk.get("index"), int):
             self._block(kind, chunk["index"], chunk)
 
@@ -178,28 +177,22 @@ class MessageAssembler:
         if isinstance(delta.get("partial_json"), str):
             self._json[index] = self._json.get(index, "") + delta["partial_json"]
             return
-        for member in ("text", "thinking", "signature"):
-            if isinstance(delta.get(member), str):
-                block[member] = str(block.get(member) or "") + delta[member]
+        for name in ("text", "thinking", "signature"):
+            if isinstance(delta.get(name), str):
+                block[name] = continued(block.get(name), delta[name])
         if isinstance(delta.get("citation"), dict):
-            block["citations"] = [*(block.get("citations") or ()), delta["citation"]]
+            block["citations"] = [*objects(block.get("citations")), delta["citation"]]
 
     def result(self) -> Json:
         blocks = []
         for index in sorted(self._blocks):
             block = self._blocks[index]
             if self._json.get(index):
-                block = {**block, "input": _object(self._json[index])}
+                whole = written(self._json[index])
+                # The text itself where the stream ended within it.
+                block = {**block, "input": self._json[index] if whole is None else whole}
             blocks.append(block)
         return {**self._message, "content": blocks}
-
-
-def _object(written: str) -> Json:
-    """A tool's arguments; as the text they are where the stream ended within them."""
-    try:
-        return json.loads(written)
-    except ValueError:
-        return written
 
 
 _MESSAGES = MessagesAdapter()

@@ -15,8 +15,10 @@ from chrono_providers.json_fields import (
     JsonObject,
     arguments,
     collapsed,
+    continued,
     count,
     field,
+    member,
     objects,
     params,
     served,
@@ -125,7 +127,7 @@ def _answer(content: Json) -> str | list[JsonObject]:
     parts = [
         one if isinstance(one.get("text"), str) else {"text": json.dumps(one["json"], ensure_ascii=False)}
         for one in objects(content)
-        if "text" in one or "json" in one
+        if isinstance(one.get("text"), str) or "json" in one
     ]
     return collapsed(_blocks(parts))
 
@@ -170,7 +172,7 @@ class ConverseAssembler:
             if name == "messageStart":
                 self._role = str(event.get("role") or self._role)
             elif name == "contentBlockStart" and isinstance(index, int):
-                self._blocks[index] = dict(event.get("start") or {})
+                self._blocks[index] = dict(member(event, "start"))
             elif name == "contentBlockDelta" and isinstance(index, int):
                 self._delta(self._blocks.setdefault(index, {}), index, event.get("delta"))
             elif name == "messageStop" and event.get("stopReason"):
@@ -179,23 +181,23 @@ class ConverseAssembler:
                 self._whole.update(event)
 
     def _delta(self, block: JsonObject, index: int, delta: Json) -> None:
-        written = field(delta, "toolUse", "input")
+        more = field(delta, "toolUse", "input")
         thought = field(delta, "reasoningContent")
         if isinstance(field(delta, "text"), str):
-            block["text"] = str(block.get("text") or "") + delta["text"]
-        elif isinstance(written, str):
-            self._json[index] = self._json.get(index, "") + written
+            block["text"] = continued(block.get("text"), delta["text"])
+        elif isinstance(more, str):
+            self._json[index] = self._json.get(index, "") + more
         elif isinstance(thought, dict):
-            known = block.setdefault("reasoningContent", {}).setdefault("reasoningText", {"text": ""})
-            known["text"] += str(thought.get("text") or "")
-            if text(thought.get("signature")):
-                known["signature"] = thought["signature"]
+            known = member(block, "reasoningContent", "reasoningText")
+            signed = {"signature": text(thought.get("signature"))}
+            known = {**known, "text": continued(known.get("text"), thought.get("text")), **without_none(signed)}
+            block["reasoningContent"] = {"reasoningText": known}
 
     def result(self) -> Json:
         content = []
         for index in sorted(self._blocks):
             block = self._blocks[index]
-            if "toolUse" in block:
+            if isinstance(block.get("toolUse"), dict):
                 block = {"toolUse": {**block["toolUse"], "input": arguments(self._json.get(index))}}
             content.append(block)
         return {**self._whole, "output": {"message": {"role": self._role, "content": content}}}

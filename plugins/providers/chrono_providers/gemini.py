@@ -212,7 +212,8 @@ class GeminiAssembler:
 def _join(parts: list[JsonObject], part: JsonObject) -> None:
     known = {name: one for name, one in part.items() if one is not None}
     last: Any = parts[-1] if parts else None
-    if last is not None and "text" in last and "text" in known and last.get("thought") == known.get("thought"):
+    both = isinstance(field(last, "text"), str) and isinstance(known.get("text"), str)
+    if both and last.get("thought") == known.get("thought"):
         parts[-1] = {**last, **known, "text": last["text"] + known["text"]}
     else:
         parts.append(known)

@@ -8,6 +8,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from chrono.record.serialise import to_json
+
 Json = Any
 JsonObject = dict[str, Any]
 
@@ -19,6 +21,12 @@ def field(value: Json, *path: str) -> Json:
             return None
         value = value.get(name)
     return value
+
+
+def member(value: Json, *path: str) -> JsonObject:
+    """The object behind `path`; an empty one where there is none."""
+    found = field(value, *path)
+    return found if isinstance(found, dict) else {}
 
 
 def objects(value: Json) -> list[JsonObject]:
@@ -60,13 +68,26 @@ def arguments(value: Json) -> JsonObject:
     if value is None or value == "":
         return {}
     if isinstance(value, str):
-        try:
-            parsed = json.loads(value)
-        except ValueError:
-            parsed = None
-        if isinstance(parsed, dict):
-            return parsed
+        read = written(value)
+        if isinstance(read, dict):
+            return read
     return {"$raw_arguments": value if isinstance(value, str) else json.dumps(value)}
+
+
+def written(value: str) -> Json:
+    """What a model wrote as JSON; None where it is none.
+
+    Within the recorder's bounds, as all else is: half a surrogate pair, NaN or a thousand brackets are JSON to a model.
+    """
+    try:
+        return to_json(json.loads(value))
+    except (ValueError, RecursionError):
+        return None
+
+
+def continued(before: Json, more: Json) -> str:
+    """The text `before` with what a delta adds; what is no text adds none."""
+    return (before if isinstance(before, str) else "") + (more if isinstance(more, str) else "")
 
 
 def text_block(value: str) -> JsonObject:

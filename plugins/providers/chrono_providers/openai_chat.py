@@ -14,6 +14,7 @@ from chrono_providers.json_fields import (
     collapsed,
     count,
     field,
+    member,
     objects,
     params,
     served,
@@ -49,7 +50,7 @@ class ChatAdapter:
         return without_none(
             {
                 "model": text(raw.get("model")),
-                "messages": [_message(one) for one in objects(raw.get("messages")) if one.get("role") in _ROLES],
+                "messages": [_message(one) for one in objects(raw.get("messages")) if text(one.get("role")) in _ROLES],
                 "tools": _tools(raw),
                 "tool_choice": tool_choice(raw.get("tool_choice")),
                 "response_format": raw["response_format"] if isinstance(raw.get("response_format"), dict) else None,
@@ -65,7 +66,7 @@ class ChatAdapter:
         finish = text(choice.get("finish_reason"))
         return without_none(
             {
-                "content": _blocks(field(choice, "message") or {}),
+                "content": _blocks(member(choice, "message")),
                 "finish_reason": None if finish is None else _FINISHED.get(finish, "other"),
                 "provider": self.provider,
                 "usage": chat_usage(field(raw, "usage")),
@@ -102,7 +103,7 @@ def tool_choice(choice: Json) -> Json:
 def _tools(raw: JsonObject) -> list[JsonObject] | None:
     if not isinstance(raw.get("tools"), list) and not isinstance(raw.get("functions"), list):
         return None
-    functions = [field(one, "function") or one for one in objects(raw.get("tools"))] + objects(raw.get("functions"))
+    functions = [member(one, "function") or one for one in objects(raw.get("tools"))] + objects(raw.get("functions"))
     return [
         without_none(
             {
@@ -144,7 +145,7 @@ def _blocks(message: JsonObject) -> list[JsonObject]:
     if refusal is not None:
         blocks.append({"type": "refusal", "text": refusal})
     for call in objects(message.get("tool_calls")):
-        function = field(call, "function") or field(call, "custom") or {}
+        function = member(call, "function") or member(call, "custom")
         given = function.get("arguments", function.get("input"))
         blocks.append(_call(text(call.get("id")), function.get("name"), given))
     old = message.get("function_call")
@@ -182,10 +183,10 @@ class ChatAssembler:
             choice = self._choices.setdefault(at, {"index": at, "finish_reason": None, "message": {"content": None}})
             for name, value in delta.items():
                 if name == "delta":
-                    _merge(choice["message"], value if isinstance(value, dict) else {})
+                    _merge(choice["message"], member(delta, "delta"))
                 elif name == "logprobs" and isinstance(value, dict):
                     _merge(choice.setdefault("logprobs", {}), value)
-                elif value is not None:
+                elif value is not None and name != "message":
                     choice[name] = value
 
     def result(self) -> Json:

@@ -10,6 +10,7 @@ from chrono_providers.json_fields import (
     JsonObject,
     arguments,
     collapsed,
+    continued,
     count,
     field,
     objects,
@@ -117,7 +118,7 @@ def _blocks(item: JsonObject) -> list[JsonObject]:
 
 
 def _message(item: JsonObject) -> JsonObject | None:
-    role = item.get("role")
+    role = text(item.get("role"))
     if role in _ROLES:
         return {"role": _ROLES[role], "content": collapsed(_blocks(item))}
     if _is_call(item) or item.get("type") == "reasoning":
@@ -176,12 +177,12 @@ class ResponsesAssembler:
             return
         if kind in ("response.function_call_arguments.delta", "response.custom_tool_call_input.delta"):
             member = "arguments" if "function_call" in kind else "input"
-            whole[member] = str(whole.get(member) or "") + delta
+            whole[member] = continued(whole.get(member), delta)
         elif kind in ("response.output_text.delta", "response.refusal.delta", "response.reasoning_text.delta"):
             member = "refusal" if "refusal" in kind else "text"
-            _part(whole, "content", chunk.get("content_index"), member)[member] += delta
+            _continue(whole, "content", chunk.get("content_index"), member, delta)
         elif kind == "response.reasoning_summary_text.delta":
-            _part(whole, "summary", chunk.get("summary_index"), "text")["text"] += delta
+            _continue(whole, "summary", chunk.get("summary_index"), "text", delta)
 
     def result(self) -> Json:
         if self._ended:
@@ -192,14 +193,11 @@ class ResponsesAssembler:
 _PARTS = {"text": "output_text", "refusal": "refusal"}
 
 
-def _part(item: JsonObject, member: str, index: Json, kind: str) -> JsonObject:
-    parts = item.get(member)
-    if not isinstance(parts, list):
-        parts = []
-    item[member] = parts = list(parts)
+def _continue(item: JsonObject, member: str, index: Json, kind: str, delta: str) -> None:
+    """Add `delta` to part `index` of the list `member`; a part that nothing announced is begun."""
+    parts = objects(item.get(member))
+    item[member] = parts
     at = index if isinstance(index, int) and 0 <= index <= len(parts) else len(parts)
     if at == len(parts):
         parts.append({"type": _PARTS[kind]})
-    part: JsonObject = parts[at]
-    part.setdefault(kind, "")
-    return part
+    parts[at][kind] = continued(parts[at].get(kind), delta)
