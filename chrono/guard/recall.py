@@ -17,7 +17,8 @@ from chrono.errors import AuditUnverifiable
 LOOK_BYTES = 4 << 20
 """How far back it looks: some thousand records. A result that comes later than that is recorded without its pair."""
 
-_CHUNK_BYTES = 256 << 10
+_CHUNK_BYTES = 64 << 10
+"""Read at a time: the resident service must not keep room for megabytes from a look at a long log."""
 
 
 class Earlier(NamedTuple):
@@ -31,76 +32,54 @@ class Earlier(NamedTuple):
 def earlier(place: LogPlace, call_id: str) -> Earlier | None:
     """The newest decision about the call `call_id`, None where there is none near the end of the log."""
     needle = b'"tool_use_id":' + canonical_bytes(recordable(call_id))
-    try:
-        fd, info = open_plain(place.log, os.O_RDONLY)
-    except (FileNotFoundError, AuditUnverifiable):
-        return None
-    try:
-        look = _CHUNK_BYTES
-        while True:
-            start = max(0, info.st_size - look)
-            found = _newest(os.pread(fd, info.st_size - start, start), needle)
-            if found is not None or start == 0 or look >= LOOK_BYTES:
-                return found
-            look *= 4
-    finally:
-        os.close(fd)
+    return next(filter(None, (_decision(line) for line in _lines_backwards(place) if needle in line)), None)
 
 
 def newest_at(place: LogPlace, ev: str) -> str | None:
     """When the newest record of kind `ev` near the end of the log was written (RFC 3339), None where there is none."""
-    try:
-        fd, info = open_plain(place.log, os.O_RDONLY)
-    except (FileNotFoundError, AuditUnverifiable):
-        return None
-    try:
-        start = max(0, info.st_size - LOOK_BYTES)
-        data = os.pread(fd, info.st_size - start, start)
-    finally:
-        os.close(fd)
     needle = b'"ev":' + canonical_bytes(ev)
-    end = len(data)
-    while (at := data.rfind(needle, 0, end)) >= 0:
-        begin = data.rfind(b"\n", 0, at) + 1
-        stop = data.find(b"\n", at)
-        try:
-            record = read(data[begin:stop])
-            if record.ev == ev:
-                return record.at
-        except NotCanonical:
-            pass
-        end = begin
-    return None
+    found = _records(line for line in _lines_backwards(place) if needle in line)
+    return next((record.at for record in found if record.ev == ev), None)
 
 
 def backwards(place: LogPlace) -> Iterator[Record]:
     """The records near the end of the log, newest first; what is no record is left out."""
-    try:
-        fd, info = open_plain(place.log, os.O_RDONLY)
-    except (FileNotFoundError, AuditUnverifiable):
-        return
-    try:
-        start = max(0, info.st_size - LOOK_BYTES)
-        lines = os.pread(fd, info.st_size - start, start).split(b"\n")[:-1]
-    finally:
-        os.close(fd)
-    for line in reversed(lines[1:] if start else lines):
+    return _records(_lines_backwards(place))
+
+
+def _records(lines: Iterator[bytes]) -> Iterator[Record]:
+    for line in lines:
         try:
             yield read(line)
         except NotCanonical:
             continue
 
 
-def _newest(data: bytes, needle: bytes) -> Earlier | None:
-    end = len(data)
-    while (at := data.rfind(needle, 0, end)) >= 0:
-        start = data.rfind(b"\n", 0, at) + 1
-        stop = data.find(b"\n", at)
-        found = _decision(data[start:stop]) if stop >= 0 else None
-        if found is not None:
-            return found
-        end = start
-    return None
+def _lines_backwards(place: LogPlace) -> Iterator[bytes]:
+    """The whole lines near the end of the log, newest first, without LF; none where there is no readable log."""
+    try:
+        fd, info = open_plain(place.log, os.O_RDONLY)
+    except (FileNotFoundError, AuditUnverifiable):
+        return
+    try:
+        end, floor = info.st_size, max(0, info.st_size - LOOK_BYTES)
+        rest: bytes | None = None  # the end of a line that begins further ahead; None: what is there has no end yet
+        while end > floor:
+            begin = max(floor, end - _CHUNK_BYTES)
+            pieces = os.pread(fd, end - begin, begin).split(b"\n")
+            end = begin
+            if rest is not None:
+                pieces[-1] += rest
+            elif len(pieces) > 1:
+                pieces.pop()
+            else:
+                continue
+            rest = pieces[0]
+            yield from reversed(pieces[1:])
+        if rest is not None and floor == 0:
+            yield rest
+    finally:
+        os.close(fd)
 
 
 def _decision(line: bytes) -> Earlier | None:
