@@ -10,10 +10,11 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from itertools import islice
+from operator import attrgetter
 
 from chrono.store.disk import unshare_cwd
 from chrono.store.reading import key_of
-from chrono.store.statcache import CAPTURED, Folder, Key
+from chrono.store.statcache import Folder, Key
 
 SAME: tuple[Key, ...] = ()
 """Stands for the keys of a folder in which nothing changed."""
@@ -21,6 +22,7 @@ SAME: tuple[Key, ...] = ()
 THREADS = 4
 COLD_NS = 15_000
 """Slower than this a call, the kernel reads from the disk: then several threads wait at once (measured)."""
+_names_of = attrgetter("st_nlink")
 _FIRST = 200
 _SHARE = 64
 
@@ -28,20 +30,21 @@ Answers = dict[bytes, Sequence[Key]]
 Ask = Callable[[Sequence[Folder], Answers], None]
 
 
-def ask(root: bytes, base: Folder) -> Answers:
+def ask(root: bytes, folders: Sequence[Folder], shared: list[bytes] | None = None) -> Answers:
     """For each folder whose own stat is as known: SAME, or the keys of its files as they are now.
+
+    `shared`, where given, gets the folders that hold a file with more names than one.
 
     A folder that is missing in the answer changed, went away or cannot be read. It is asked in threads of their own,
     whose working directory is theirs alone: a name in the current folder costs the kernel half of what a path does.
     Where the system has no such threads, paths are used.
     """
-    folders = [folder for folder in base.walk() if folder.state == CAPTURED]
     answers: Answers = {}
     error: list[BaseException] = []
 
     def work() -> None:
         try:
-            _ask_all(root, folders, answers)
+            _ask_all(root, folders, answers, shared)
         except BaseException as raised:
             error.append(raised)
 
@@ -53,7 +56,7 @@ def ask(root: bytes, base: Folder) -> Answers:
     return answers
 
 
-def _ask_all(root: bytes, folders: list[Folder], answers: Answers) -> None:
+def _ask_all(root: bytes, folders: Sequence[Folder], answers: Answers, shared: list[bytes] | None) -> None:
     private = unshare_cwd()
     waiting = iter(folders)
     asked = 0
@@ -62,21 +65,21 @@ def _ask_all(root: bytes, folders: list[Folder], answers: Answers) -> None:
         part = list(islice(waiting, 8))
         if not part:
             return
-        _ask_part(root, part, answers, private)
+        _ask_part(root, part, answers, shared, private)
         asked += sum(1 + len(folder.names) for folder in part)
     if time.perf_counter_ns() - started < COLD_NS * asked:
-        _ask_part(root, list(waiting), answers, private)
+        _ask_part(root, list(waiting), answers, shared, private)
     else:
-        _ask_in_threads(root, list(waiting), answers)
+        _ask_in_threads(root, list(waiting), answers, shared)
 
 
-def _ask_in_threads(root: bytes, folders: list[Folder], answers: Answers) -> None:
+def _ask_in_threads(root: bytes, folders: list[Folder], answers: Answers, shared: list[bytes] | None) -> None:
     shares = iter([folders[start : start + _SHARE] for start in range(0, len(folders), _SHARE)])
 
     def work() -> None:
         private = unshare_cwd()
         for share in shares:  # `next` of a list iterator is one step: no share is taken twice
-            _ask_part(root, share, answers, private)
+            _ask_part(root, share, answers, shared, private)
 
     threads = [threading.Thread(target=work) for _ in range(THREADS)]
     for thread in threads:
@@ -85,7 +88,9 @@ def _ask_in_threads(root: bytes, folders: list[Folder], answers: Answers) -> Non
         thread.join()
 
 
-def _ask_part(root: bytes, folders: Sequence[Folder], answers: Answers, private: bool) -> None:
+def _ask_part(
+    root: bytes, folders: Sequence[Folder], answers: Answers, shared: list[bytes] | None, private: bool
+) -> None:
     lstat, chdir = os.lstat, os.chdir
     for folder in folders:
         place = root + b"/" + folder.path if folder.path else root
@@ -94,12 +99,15 @@ def _ask_part(root: bytes, folders: Sequence[Folder], answers: Answers, private:
                 chdir(place)
                 if key_of(lstat(".")) != folder.key:
                     continue
-                keys = list(map(key_of, map(lstat, folder.names)))
+                stats = list(map(lstat, folder.names))
             else:
                 if key_of(lstat(place)) != folder.key:
                     continue
                 prefix = place + b"/"
-                keys = list(map(key_of, map(lstat, [prefix + name for name in folder.names])))
+                stats = list(map(lstat, [prefix + name for name in folder.names]))
         except OSError:
             continue
+        keys = list(map(key_of, stats))
         answers[folder.path] = SAME if keys == folder.keys else keys
+        if shared is not None and any(map((1).__lt__, map(_names_of, stats))):
+            shared.append(folder.path)

@@ -12,7 +12,7 @@ import os
 import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from chrono.errors import StoreError
 from chrono.store import ignore, metadata, tree
@@ -22,7 +22,7 @@ from chrono.store.heavy import EDITOR_NAMES, HEAVY_NAMES, shows_heavy
 from chrono.store.listing import Listing
 from chrono.store.names import CHRONO, GIT, STAGE_PREFIX, tree_name
 from chrono.store.objects import Sink
-from chrono.store.probe import SAME, ask
+from chrono.store.probe import SAME, Answers, ask
 from chrono.store.reading import FileReader, NotAFile, Taken, key_of
 from chrono.store.snapshot import Excluded, Skip
 from chrono.store.statcache import CAPTURED, HEAVY, KEPT, NESTED, ZERO, Folder, Key
@@ -60,21 +60,46 @@ class Found(NamedTuple):
     changed_count: int
     written: tuple[tuple[str, int], ...]
     gone: tuple[bytes, ...]
+    unsettled: frozenset[bytes] = frozenset()
+    is_shared: bool = False
+
+
+class Watching(Protocol):
+    """What spares a scan asking the kernel: somebody who watched since the last one (`store.hints`)."""
+
+    def watch(self, path: bytes, fd: int) -> bool:
+        """Watches a folder from before it is listed. False where another one, or none, was watched at `path`."""
+
+    def answers(self, base: Folder) -> Answers | None:
+        """What `probe.ask` would answer, of all folders that need not be looked at; None: every one must be asked."""
 
 
 class Scan:
-    """One full scan. It changes `base` in place: after an exception the folders must not be used again.
+    """One scan. It changes `base` in place: after an exception the folders must not be used again.
 
-    `racy_from_ns`: keys at or above it are not believed. `root` is an absolute path.
+    `racy_from_ns`: keys at or above it are not believed. `root` is an absolute path. In what is `found`, `unsettled`
+    are folders that hold a key that is not believed; `is_shared` tells that a file was seen that has more names.
     """
 
-    def __init__(self, root: bytes, base: Folder, rules: Rules, sink: Sink, racy_from_ns: int) -> None:
+    def __init__(
+        self,
+        root: bytes,
+        base: Folder,
+        rules: Rules,
+        sink: Sink,
+        racy_from_ns: int,
+        watching: Watching | None = None,
+    ) -> None:
         self._root = root
         self._base = base
         self._rules = rules
         self._sink = sink
         self._reader = FileReader(sink, racy_from_ns)
         self._handles = FolderHandles(root)
+        self._watching = watching
+        self._answers: Answers = {}
+        self._visited: list[Folder] = []
+        self._is_shared = False
         self._changed = 0
         self._written: list[tuple[bytes, int]] = []
         self._gone: list[bytes] = []
@@ -98,13 +123,14 @@ class Scan:
     def _walk(self) -> list[Folder]:
         """Visits every folder, a folder before its content; returns them in that order."""
         order = []
-        answers = ask(self._root, self._base)
+        hinted = self._watching.answers(self._base) if self._watching is not None else None
+        self._answers = self._ask_all() if hinted is None else hinted
         stack = [self._base]
         while stack:
             folder = stack.pop()
             order.append(folder)
             if folder.state == CAPTURED:
-                keys = answers.get(folder.path)
+                keys = self._answers.get(folder.path)
                 if keys is None or (keys is not SAME and not self._reread(folder, keys)):
                     self._look(folder)
             else:
@@ -113,6 +139,9 @@ class Scan:
                 stack.extend(reversed(folder.children))
         return order
 
+    def _ask_all(self) -> Answers:
+        return ask(self._root, [folder for folder in self._base.walk() if folder.state == CAPTURED])
+
     def _place(self, folder: Folder) -> bytes:
         return self._root + b"/" + folder.path if folder.path else self._root
 
@@ -120,6 +149,7 @@ class Scan:
         """Reads again the files of a folder whose names did not change. False where more than content changed."""
         if folder.skips:
             return False
+        self._visited.append(folder)
         try:
             fd = self._handles.fd(folder.path)
             for index, key in enumerate(keys):
@@ -127,6 +157,7 @@ class Scan:
                     continue
                 name = folder.names[index]
                 found = os.stat(name, dir_fd=fd, follow_symlinks=False)
+                self._is_shared = self._is_shared or found.st_nlink > 1
                 if not _holds_content(found.st_mode) or found.st_size > self._rules.ignored_cap_bytes:
                     return False
                 taken = self._reader.take(fd, name, found)
@@ -180,8 +211,12 @@ class Scan:
     # --- one folder, listed anew
 
     def _look(self, folder: Folder) -> None:
+        self._visited.append(folder)
         try:
             fd = self._handles.fd(folder.path)
+            if self._watching is not None and not self._watching.watch(folder.path, fd):
+                for inner in folder.walk():  # what was known of them is of other folders
+                    self._answers.pop(inner.path, None)
             before = os.fstat(fd)
             names = sorted(map(os.fsencode, os.listdir(fd)))
             if CHRONO in names and folder.parent is not None and _is_project(fd):
@@ -269,6 +304,7 @@ class Scan:
         listing.children.append(child)
 
     def _enter_file(self, listing: Listing, fd: int, name: bytes, found: os.stat_result) -> None:
+        self._is_shared = self._is_shared or found.st_nlink > 1
         old = listing.old.get(name)
         key = key_of(found)
         if old is not None and key == old[0]:
@@ -426,6 +462,8 @@ class Scan:
             if len(self._written) <= TIMES_AT_MOST
             else (),
             tuple(self._gone),
+            frozenset(folder.path for folder in self._visited if folder.key == ZERO or ZERO in folder.keys),
+            self._is_shared,
         )
 
     def _report_folder(self, folder: Folder, excluded: list[Excluded], skips: list[Skip]) -> None:

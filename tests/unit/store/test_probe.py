@@ -33,7 +33,7 @@ def base_of(project: Project) -> Folder:
 
 
 def answers(project: Project, base: Folder) -> probe.Answers:
-    return probe.ask(os.fsencode(project.root), base)
+    return probe.ask(os.fsencode(project.root), list(base.walk()))
 
 
 @pytest.mark.parametrize("how", ["private", "paths", "cold"])
