@@ -49,7 +49,7 @@ def differences(left: StoredTrace, right: StoredTrace) -> list[Difference]:
     for _, i1, i2, j1, j2 in matcher.get_opcodes():
         both = min(i2 - i1, j2 - j1) if [*map(_call, ours[i1:i2])] == [*map(_call, theirs[j1:j2])] else 0
         for one, other in zip(ours[i1 : i1 + both], theirs[j1 : j1 + both], strict=True):
-            changes = tuple(_few(_changes(_told(one), _told(other), "")))
+            changes = tuple(_few(changes_between(_told(one), _told(other), "")))
             if changes:
                 found.append(Difference(one["name"], one["kind"], one["envelope_id"], other["envelope_id"], changes))
         found += [Difference(one["name"], one["kind"], one["envelope_id"], None, ()) for one in ours[i1 + both : i2]]
@@ -77,15 +77,16 @@ def _few(changes: Iterator[Change]) -> Iterator[Change]:
         yield change
 
 
-def _changes(left: Any, right: Any, path: str) -> Iterator[Change]:
+def changes_between(left: Any, right: Any, path: str = "") -> Iterator[Change]:
+    """What differs between two JSON values, in the order of `left`."""
     if isinstance(left, dict) and isinstance(right, dict):
         for key in [*left, *(key for key in right if key not in left)]:
             step = f"{path}/{str(key).replace('~', '~0').replace('/', '~1')}"
-            yield from _changes(left.get(key, MISSING), right.get(key, MISSING), step)
+            yield from changes_between(left.get(key, MISSING), right.get(key, MISSING), step)
     elif isinstance(left, list) and isinstance(right, list):
         for at in range(max(len(left), len(right))):
             here = left[at] if at < len(left) else MISSING
             there = right[at] if at < len(right) else MISSING
-            yield from _changes(here, there, f"{path}/{at}")
+            yield from changes_between(here, there, f"{path}/{at}")
     elif left != right or type(left) is not type(right):
         yield Change(path, left, right)

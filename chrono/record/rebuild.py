@@ -1,20 +1,26 @@
 """Owns the way back from recorded JSON to Python values, by the notes that `record.serialise` wrote beside it. Pure.
 
-Who may be built is the caller's choice: a class is only ever found by the function that is passed in, and no module is
-imported because a record names it.
+A record may be anybody's file. No module is imported because it names one, and no code of a class runs but what makes a
+pydantic model valid and looks an enum's member up: a class is first held to be of the kind that the note says. What
+cannot be made is left as a readable `RecordedObject`, or as its JSON.
 """
 
 from __future__ import annotations
 
 import base64
+import collections
+import dataclasses
 import datetime
+import enum
 import sys
 from collections.abc import Callable, Mapping
 from decimal import Decimal
+from pathlib import PurePath
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from chrono.record.entry import Json, JsonObject
+from chrono.record.recorded import RecordedObject
 
 FindClass = Callable[[str], type | None]
 
@@ -74,6 +80,14 @@ def _built(json: Json, place: _Place, path: str, find_class: FindClass, left: Js
             value = _made(value, note, find_class)
         except Exception:
             left[path] = note
+            value = _readable(value, note)
+    return value
+
+
+def _readable(value: Any, note: Any) -> Any:
+    """Fields of an object that cannot be made, as an object."""
+    if isinstance(note, dict) and note.get("type") in ("pydantic", "dataclass") and isinstance(value, dict):
+        return RecordedObject(str(note.get("class")), value)
     return value
 
 
@@ -83,9 +97,11 @@ def _made(value: Any, note: Any, find_class: FindClass) -> Any:
     details: Mapping[str, Any] = note if isinstance(note, dict) else {}
     if "class" in details:
         found = find_class(details["class"])
-        if found is None:
-            raise LookupError(details["class"])
-        return _CLASSES[kind](found, value)
+        if kind in _CLASSES:
+            is_kind, make = _CLASSES[kind]
+            if found is None or not is_kind(found):
+                raise LookupError(details["class"])
+            return make(found, value)
     if kind in _BYTES:
         data = base64.b64decode(value) if details["as"] == "base64" else value.encode()
         return _BYTES[kind](data)
@@ -98,18 +114,70 @@ def _made(value: Any, note: Any, find_class: FindClass) -> Any:
 
 def _dataclass(found: type, fields: Mapping[str, Any]) -> Any:
     """Without `__init__`, which may do anything, and with the fields of a frozen one."""
+    known = {field.name for field in dataclasses.fields(found)}
     made: Any = object.__new__(found)
     for name, value in fields.items():
-        object.__setattr__(made, name, value)
+        if name in known:
+            object.__setattr__(made, name, value)
     return made
 
 
 def _model(found: Any, fields: Any) -> Any:
-    """A pydantic model: checked where it takes its own JSON, as it is where it does not."""
+    """A pydantic model that has this very JSON: made valid, or as it is where that changes or refuses something."""
     try:
-        return found.model_validate(fields)
+        valid = found.model_validate(fields)
     except Exception:
         return found.model_construct(**fields)
+    if _dumps(valid) == fields:
+        return valid
+    built = found.model_construct(**fields)
+    return built if _dumps(built) == fields else valid
+
+
+def _dumps(model: Any) -> Any:
+    try:
+        return model.model_dump(mode="json", warnings=False)
+    except Exception:
+        return None
+
+
+def _is_model(found: type) -> bool:
+    pydantic = sys.modules.get("pydantic")
+    return pydantic is not None and issubclass(found, pydantic.BaseModel)
+
+
+def _is_dataclass(found: type) -> bool:
+    return dataclasses.is_dataclass(found)
+
+
+def _kin(base: type) -> Callable[[type], bool]:
+    return lambda found: issubclass(found, base)
+
+
+def _filled(base: Any, fill: str) -> Callable[[Any, Any], Any]:
+    """Containers are made empty and filled by their base class, whatever their own would do."""
+
+    def make(found: Any, items: Any) -> Any:
+        made = base.__new__(found)
+        getattr(base, fill)(made, items)
+        return made
+
+    return make
+
+
+def _own(found: Any, module: str) -> Any:
+    """Python's own class only; another one of the kind may do what it likes."""
+    if found.__module__.partition(".")[0] != module:
+        raise LookupError(found)
+    return found
+
+
+def _mapping(found: Any, items: Mapping[Any, Any]) -> Any:
+    if found is collections.defaultdict:
+        return found(None, items)
+    if found is collections.OrderedDict or found is collections.Counter:
+        return found(items)
+    return _filled(dict, "update")(found, items)
 
 
 def _true(text: str) -> bool:
@@ -134,23 +202,16 @@ _SIMPLE: Final[dict[str, Callable[[Any], Any]]] = {
     "float": float,
     "complex": lambda parts: complex(*parts),
 }
-_CLASSES: Final[dict[str, Callable[[Any, Any], Any]]] = {
-    "enum": lambda found, value: found(value),
-    "dataclass": _dataclass,
-    "pydantic": _model,
-    "path": lambda found, text: found(text),
-    "tuple": lambda found, items: found._make(items) if hasattr(found, "_make") else found(items),
-    "list": lambda found, items: found(items),
-    "set": lambda found, items: found(items),
-    "mapping": lambda found, items: found(items),
-    "str": lambda found, text: found(text),
-    "int": lambda found, number: found(number),
-    "float": lambda found, number: found(number),
-    "datetime": lambda found, text: found.fromisoformat(text),
-    "date": lambda found, text: found.fromisoformat(text),
-    "time": lambda found, text: found.fromisoformat(text),
-    "timedelta": lambda found, parts: found(*parts),
-    "uuid": lambda found, text: found(text),
-    "decimal": lambda found, text: found(text),
-    "complex": lambda found, parts: found(*parts),
+_CLASSES: Final[dict[str, tuple[Callable[[type], bool], Callable[[Any, Any], Any]]]] = {
+    "enum": (_kin(enum.Enum), lambda found, value: found(value)),
+    "dataclass": (_is_dataclass, _dataclass),
+    "pydantic": (_is_model, _model),
+    "path": (_kin(PurePath), lambda found, text: _own(found, "pathlib")(text)),
+    "tuple": (_kin(tuple), tuple.__new__),
+    "list": (_kin(list), _filled(list, "extend")),
+    "set": (_kin(set), _filled(set, "update")),
+    "mapping": (_kin(dict), _mapping),
+    "str": (_kin(str), str.__new__),
+    "int": (_kin(int), int.__new__),
+    "float": (_kin(float), float.__new__),
 }
