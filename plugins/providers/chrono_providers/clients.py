@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from chrono.record.provider import Method
 
@@ -48,15 +48,24 @@ def identity(client: object, library: str, hosts: tuple[str, ...]) -> JsonObject
     version = getattr(sys.modules.get(library), "__version__", None)
     if isinstance(version, str):
         known["client.version"] = version
-    inner = getattr(client, "_client", client)
-    base = str(getattr(client, "base_url", None) or getattr(inner, "base_url", None) or "")
-    parts = urlsplit(base)
-    if (
-        parts.hostname
-        and parts.hostname not in hosts
-        and not parts.hostname.endswith(tuple(f".{one}" for one in hosts))
-    ):
-        host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
-        port = f":{parts.port}" if parts.port else ""
-        known["client.base_url"] = f"{parts.scheme}://{host}{port}{parts.path}".rstrip("/")
+    elsewhere = _base_url(client)
+    if elsewhere is not None and not _is_one_of(elsewhere.hostname or "", hosts):
+        host = f"[{elsewhere.hostname}]" if ":" in (elsewhere.hostname or "") else elsewhere.hostname
+        port = f":{elsewhere.port}" if elsewhere.port else ""
+        known["client.base_url"] = f"{elsewhere.scheme}://{host}{port}{elsewhere.path}".rstrip("/")
     return known
+
+
+def _base_url(client: object) -> SplitResult | None:
+    """Where the client, or the one it belongs to, calls; None where it says nothing or no address."""
+    owner = getattr(client, "_client", client)
+    written = str(getattr(client, "base_url", None) or getattr(owner, "base_url", None) or "")
+    try:
+        parts = urlsplit(written)
+        return parts if parts.hostname and parts.port != 0 else None
+    except ValueError:
+        return None
+
+
+def _is_one_of(host: str, hosts: tuple[str, ...]) -> bool:
+    return any(host == one or host.endswith(f".{one}") for one in hosts)
