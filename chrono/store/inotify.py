@@ -18,7 +18,7 @@ DELETE_SELF, MOVE_SELF = 0x400, 0x800
 UNMOUNT, OVERFLOW, IGNORED = 0x2000, 0x4000, 0x8000
 IS_FOLDER = 0x40000000
 
-_ONLY_FOLDER = 0x01000000
+_ONLY_FOLDER, _NO_LINK = 0x01000000, 0x02000000
 _HEAD = struct.Struct("iIII")
 _READ_BYTES = 1 << 18
 _FLAGS = os.O_CLOEXEC | getattr(os, "O_NONBLOCK", 0)
@@ -52,7 +52,7 @@ class Inotify:
 
     def watch_file(self, path: bytes) -> int:
         """Watches one file for changes of its times, and for its end. Raises OSError."""
-        return _checked(self._add(self._fd, path, ATTRIB | DELETE_SELF | MOVE_SELF))
+        return _checked(self._add(self._fd, path, ATTRIB | DELETE_SELF | MOVE_SELF | _NO_LINK))
 
     def unwatch(self, watch: int) -> None:
         """Ends a watch; an event IGNORED follows. One that has ended by itself is no error."""

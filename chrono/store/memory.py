@@ -77,6 +77,11 @@ class Memory:
                 folder.key = ZERO
         return cached.root
 
+    def known(self, rules: Rules) -> Folder | None:
+        """The folders of the last savepoint, if they are in memory, the file is theirs, and `rules` found them."""
+        cached = self._in_memory()
+        return cached.root if cached is not None and cached.rules == rules.fingerprint else None
+
     def vouching(self, commit: CommitId) -> Believed:
         """A function that gives the id the cache vouches for at a path in `commit`, if its stat is what it saw."""
         cached = self._in_memory()
@@ -96,10 +101,15 @@ class Memory:
 
         return believed
 
-    def keep(self, root: Folder, gone: tuple[bytes, ...], commit: CommitId, rules: Rules) -> None:
-        """Keeps `root` as the state that `commit` holds. A cache that cannot be written is dropped: it only helps."""
+    def keep(
+        self, root: Folder, gone: tuple[bytes, ...], commit: CommitId, rules: Rules, *, is_still: bool = False
+    ) -> None:
+        """Keeps `root` as the state that `commit` holds. A cache that cannot be written is dropped: it only helps.
+
+        `is_still`: no folder was touched.
+        """
         cached = Cached(root, bytes.fromhex(commit), rules.fingerprint)
-        changed = [folder for folder in root.walk() if folder.touched]
+        changed = [] if is_still else [folder for folder in root.walk() if folder.touched]
         try:
             self._write(cached, changed, gone)
         except OSError:

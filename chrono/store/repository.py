@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from chrono.store.bases import Parents
     from chrono.store.exchange import Exchange
     from chrono.store.filemerge import Labels
+    from chrono.store.hints import Hints
     from chrono.store.union import MergeResult
     from chrono.store.upkeep import Upkeep
 
@@ -73,6 +74,7 @@ class Store:
         self._holder: int | None = None
         self._swept = False
         self._captured: tuple[Capture, Found, Rules] | None = None
+        self._hints: Hints | None = None
 
     @classmethod
     def create(cls, layout: ProjectLayout, *, disk: Disk | None = None) -> Store:
@@ -125,15 +127,26 @@ class Store:
 
     # --- capture
 
-    def capture(self) -> Capture:
-        """Scans the whole work tree and writes what is new; every object is durable when it returns."""
+    def capture(self, *, hinted: bool = False) -> Capture:
+        """Scans the whole work tree and writes what is new; every object is durable when it returns.
+
+        `hinted`: folders that the kernel would have told of need not be looked at, if `hints` are to be had.
+        """
         self._require_lock()
         rules = read_rules(self.layout)
         sink = NewObjects(self._objects)
+        hints = self._hints
+        is_hinted = False
         try:
             racy_from_ns = self._tick_ns() - RACY_NS
-            found = Scan(self._root, self._memory.base(rules), rules, sink, racy_from_ns).run()
-            sink.flush()
+            if hints is not None:
+                is_hinted = hints.begin(self._memory.known(rules) if hinted else None)
+            unchanged = hints.unchanged() if hints is not None else None
+            if unchanged is not None:
+                found = unchanged
+            else:
+                found = Scan(self._root, self._memory.base(rules), rules, sink, racy_from_ns, hints).run()
+                sink.flush()
         except BaseException as error:
             self._captured = None
             self._memory.forget()
@@ -150,7 +163,7 @@ class Store:
             found.file_count,
             found.changed_count,
             found.written,
-            True,
+            not is_hinted,
         )
         self._captured = (capture, found, rules)
         return capture
@@ -180,7 +193,17 @@ class Store:
             raise StoreError(f"savepoint {commit} does not hold this capture")
         _, found, rules = self._captured
         self._captured = None
-        self._memory.keep(found.root, found.gone, commit, rules)
+        self._memory.keep(found.root, found.gone, commit, rules, is_still=found.is_still)
+        if self._hints is not None:
+            self._hints.settle(found)
+
+    def use_hints(self) -> Hints:
+        """From now on captures may be `hinted`: for a process that stays. Whoever calls it closes them."""
+        from chrono.store.hints import Hints
+
+        if self._hints is None:
+            self._hints = Hints(self._root, os.fsencode(self.layout.tick))
+        return self._hints
 
     # --- commits
 
@@ -495,6 +518,8 @@ class Store:
             raise StoreError(
                 f"the restore stopped half-way: {error}", "run chrono doctor to go on with it or to abort it"
             ) from error
+        if self._hints is not None:
+            self._hints.lapse()
         self._memory.follow(plan.target, lambda base: self._refreshed(base, plan, applier.placed))
         return done
 

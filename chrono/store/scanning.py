@@ -62,6 +62,7 @@ class Found(NamedTuple):
     gone: tuple[bytes, ...]
     unsettled: frozenset[bytes] = frozenset()
     is_shared: bool = False
+    is_still: bool = False
 
 
 class Watching(Protocol):
@@ -78,7 +79,8 @@ class Scan:
     """One scan. It changes `base` in place: after an exception the folders must not be used again.
 
     `racy_from_ns`: keys at or above it are not believed. `root` is an absolute path. In what is `found`, `unsettled`
-    are folders that hold a key that is not believed; `is_shared` tells that a file was seen that has more names.
+    are folders that hold a key that is not believed; `is_shared`: a file was seen that has more names than one;
+    `is_still`: the folders are what they were, down to the last key.
     """
 
     def __init__(
@@ -183,6 +185,7 @@ class Scan:
 
     def _revisit(self, folder: Folder) -> None:
         """A folder that was not captured last time: is the reason still there?"""
+        self._visited.append(folder)
         parent = folder.parent
         if parent is None:
             folder.state = CAPTURED
@@ -464,6 +467,7 @@ class Scan:
             tuple(self._gone),
             frozenset(folder.path for folder in self._visited if folder.key == ZERO or ZERO in folder.keys),
             self._is_shared,
+            not self._gone and not any(folder.touched for folder in self._visited),
         )
 
     def _report_folder(self, folder: Folder, excluded: list[Excluded], skips: list[Skip]) -> None:
