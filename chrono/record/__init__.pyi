@@ -19,11 +19,14 @@ from chrono.record.http import uninstrument_httpx as uninstrument_httpx
 from chrono.record.langgraph import instrument as instrument
 from chrono.record.langgraph import instrument_langgraph as instrument_langgraph
 from chrono.record.middleware import ChronicleMiddleware as ChronicleMiddleware
+from chrono.record.plan import ReplayPlan as ReplayPlan
 from chrono.record.propagation import extract as extract
 from chrono.record.propagation import inject as inject
 from chrono.record.provider import register_adapter as register_adapter
 from chrono.record.redact import default_redactors as default_redactors
 from chrono.record.redact import redact_secrets as redact_secrets
+from chrono.record.replay import ReplayRun as ReplayRun
+from chrono.record.replay import replay as replay
 from chrono.record.runtime import configure as configure
 from chrono.record.runtime import flush as flush
 from chrono.record.runtime import is_enabled as is_enabled
@@ -34,6 +37,8 @@ from chrono.record.session import RecordingSession as RecordingSession
 from chrono.record.session import SessionMode as SessionMode
 from chrono.record.session import attempt as attempt
 from chrono.record.session import current_session as current_session
+from chrono.record.sources import replay_file as replay_file
+from chrono.record.sources import replay_trace as replay_trace
 from chrono.record.spans import aspan as aspan
 from chrono.record.spans import record as record
 from chrono.record.spans import span as span
@@ -54,6 +59,8 @@ __all__ = [
     "RecordingSession",
     "RegistrationError",
     "ReplayMismatchError",
+    "ReplayPlan",
+    "ReplayRun",
     "SessionMode",
     "__version__",
     "aspan",
@@ -73,6 +80,9 @@ __all__ = [
     "record",
     "redact_secrets",
     "register_adapter",
+    "replay",
+    "replay_file",
+    "replay_trace",
     "reset",
     "shutdown",
     "span",

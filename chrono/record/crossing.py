@@ -10,7 +10,7 @@ import os
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from chrono.record.arguments import Args, Kwargs, Shape, Unknown, shape_of
 from chrono.record.entry import EnvelopeEntry, Json, JsonObject
@@ -20,6 +20,9 @@ from chrono.record.provider import LlmAdapter, canonical_input, canonical_output
 from chrono.record.runtime import ambient_session
 from chrono.record.serialise import PLAIN, Rules, type_name, write
 from chrono.record.session import HERE, Here, RecordingSession, clean_metadata
+
+if TYPE_CHECKING:
+    from chrono.record.answers import Answer
 
 Call = Callable[..., Any]
 
@@ -38,6 +41,8 @@ class BoundarySpec(NamedTuple):
     extract_metadata: Callable[[Any], Mapping[str, Any]] | None = None
     metadata: JsonObject | None = None
     observe: Callable[[Any, Crossing], Any] | None = None
+    answer: Callable[[Answer], Any] | None = None
+    """Makes of a recording what `observe` would have handed to the caller; None: the usual way (`record.answers`)."""
 
 
 class Crossing:
@@ -45,7 +50,7 @@ class Crossing:
 
     __slots__ = (
         "_entered", "_first_ns", "_input", "_metadata", "_notes", "_open", "_raw", "_sequence", "_started_ns",
-        "_tick_ns", "_truncated", "envelope_id", "here", "inner", "invocation", "session", "spec",
+        "_tick_ns", "_truncated", "envelope_id", "here", "inner", "invocation", "session", "spec", "told",
     )  # fmt: skip
 
     def __init__(self, spec: BoundarySpec, session: RecordingSession, here: Here) -> None:
@@ -66,6 +71,7 @@ class Crossing:
         self._metadata: JsonObject = {}
         self._truncated = False
         self._open = True
+        self.told: Callable[[Any, BaseException | None], None] | None = None  # hears the result or error at the end
 
     # -- before the call
 
@@ -83,7 +89,7 @@ class Crossing:
         return args, kwargs
 
     def _enter(self, hooks: Any, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
-        arguments = write(self._arguments(args, kwargs), PLAIN).json
+        arguments = write(self.arguments(args, kwargs), PLAIN).json
         call = self._call_info(arguments)
         self._entered = entered = Entered(call, hooks, self.session.settings.hooks_fail_call_on_error)
         try:
@@ -113,7 +119,8 @@ class Crossing:
             self.envelope_id,
         )
 
-    def _arguments(self, args: Args, kwargs: Kwargs) -> Any:
+    def arguments(self, args: Args, kwargs: Kwargs) -> Any:
+        """The arguments by name, as values. Never raises."""
         extract = self.spec.extract_input
         if extract is not None:
             try:
@@ -129,7 +136,7 @@ class Crossing:
         session = self.session
         raw: JsonObject = {}
         if session.settings.capture_input:
-            written = write(self._arguments(args, kwargs), session.rules)
+            written = write(self.arguments(args, kwargs), session.rules)
             raw = written.json if isinstance(written.json, dict) else {"value": written.json}
             self._truncated = written.truncated
             if written.notes:
@@ -142,6 +149,10 @@ class Crossing:
             self._put(None, None, None)
 
     # -- after the call
+
+    def note(self, key: str, value: Json) -> None:
+        """Put a fact of the recorder's own into the metadata."""
+        self._metadata[key] = value
 
     def first_chunk(self) -> None:
         """Note that the first chunk of a stream is there."""
@@ -185,6 +196,8 @@ class Crossing:
         if not self._open:
             return
         self._open = False
+        if self.told is not None:
+            self.told(result if live is None else live, None)
         ended_ns = self._ended_ns()
         entry = None
         if self.session.recording:
@@ -213,6 +226,8 @@ class Crossing:
         if not self._open:
             return
         self._open = False
+        if self.told is not None:
+            self.told(result, error)
         ended_ns = self._ended_ns()
         entry = None
         if self.session.recording:

@@ -12,6 +12,8 @@ from typing import Any, Final, Protocol
 
 from chrono.record.session import HERE, Here
 
+GENERATOR: Final = "generator"
+ASYNC_GENERATOR: Final = "async generator"
 GENERATORS: Final = frozenset({GeneratorType, AsyncGeneratorType})
 
 
@@ -24,6 +26,8 @@ class Watched(Protocol):
     def session(self) -> Any: ...
 
     def first_chunk(self) -> None: ...
+
+    def note(self, key: str, value: Any) -> None: ...
 
     def finish(self, result: Any, *, partial: bool = ..., metadata: Any = ...) -> None: ...
 
@@ -66,6 +70,7 @@ class Taken:
 def observed_generator(result: Any, crossing: Watched) -> Any:
     """A generator of the same kind that yields what `result` yields and closes `crossing` at its end."""
     taken = Taken(crossing)
+    crossing.note("chrono.stream", GENERATOR if isinstance(result, GeneratorType) else ASYNC_GENERATOR)
     driver = _drive(result, taken) if isinstance(result, GeneratorType) else _adrive(result, taken)
     # A generator that was never begun runs no code when it is dropped, so somebody else must close the envelope.
     weakref.finalize(driver, taken.dropped)

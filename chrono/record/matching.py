@@ -138,6 +138,10 @@ class Matcher:
             place = self._parents[place.call.envelope_id]
         return tuple(reversed(names))
 
+    def path_of(self, call: Recorded) -> tuple[str, ...]:
+        """The names of the calls that `call` was made within."""
+        return self.path(self._parents[call.envelope_id])
+
     def around(self, envelope_id: str) -> set[str]:
         """The ids of the calls that the recorded call `envelope_id` was made within."""
         found: set[str] = set()

@@ -25,6 +25,7 @@ _sink: Sink | None = None
 _sink_key: object = None
 _ambient: RecordingSession | None = None
 _registered = False
+_replays: list[RecordingSession] = []
 
 
 def configure(*, client: Any = None, **settings: Any) -> None:
@@ -110,6 +111,8 @@ def ambient_session() -> RecordingSession | None:
     hook is registered."""
     settings = get_settings()
     session = _ambient
+    if _replays or settings.replay is not None:
+        return replaying(settings)
     if session is not None and session.settings is settings:
         return session
     if not settings.enabled and not default_hooks.hooks:
@@ -117,11 +120,41 @@ def ambient_session() -> RecordingSession | None:
     return _ambient_under(settings)
 
 
+def replaying(settings: Settings) -> RecordingSession | None:
+    """The session that answers for code that runs in no span of its own, while there is a replay: a thread that was
+    there before it must not make calls for real. Raises ReplayMismatchError where several replays could be meant."""
+    if not _replays and settings.replay is not None:
+        from chrono.record.program import begin
+
+        with _lock:
+            if not _replays:
+                _replays.append(begin(settings))
+    if len(_replays) > 1:
+        from chrono.record.errors import ReplayMismatchError
+
+        raise ReplayMismatchError("a call outside of every span, while several replays are open: it belongs to none")
+    return _replays[0] if _replays else None
+
+
+def begin_replay(session: RecordingSession) -> None:
+    """From now on code in no span of its own belongs to `session`."""
+    from chrono.record.threads import install
+
+    install()
+    _replays.append(session)
+
+
+def end_replay(session: RecordingSession) -> None:
+    """Take `begin_replay` back."""
+    if session in _replays:
+        _replays.remove(session)
+
+
 def open_session(session: RecordingSession, *, name: str | None = None, labels: dict[str, str] | None = None) -> None:
     """Write the start of a span and, where `labels` are given, of its trace. Never raises but RegistrationError."""
     from chrono.record.threads import install
 
-    if session.settings.threads:
+    if session.settings.threads or session.replay is not None:
         install()
     if not session.recording or session.sink is None:
         return

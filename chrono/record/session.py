@@ -49,6 +49,10 @@ class ReplayControl(Protocol):
         `call` answers with an awaitable, and so may this."""
         ...  # fmt: skip
 
+    def span(self, session: RecordingSession) -> None:
+        """A span that is opened within the replay: `session` becomes part of it."""
+        ...
+
 
 class RecordingSession:
     """One span while it is open. Threads, tasks and forked children may share it: its counters need no lock."""
@@ -116,6 +120,12 @@ class RecordingSession:
     @property
     def started_at(self) -> datetime:
         return datetime.fromtimestamp(self.started_at_ns / 1_000_000_000, UTC)
+
+    def replayed(self, control: ReplayControl, counters_of: RecordingSession | None = None) -> None:
+        """Answer this span's calls through `control`; number them on from `counters_of`."""
+        self.mode, self.replay, self.recording, self.sink = SessionMode.REPLAY, control, False, None
+        if counters_of is not None:
+            self._sequence, self._invocations = counters_of._sequence, counters_of._invocations
 
     def next_sequence(self) -> int:
         """1, 2, 3 … in the order in which crossings begin in this span."""

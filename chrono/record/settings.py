@@ -56,10 +56,19 @@ class Settings:
     emit_open: bool = False
     store: str | None = None  # folder of the local store; none: the project's .chrono, else CHRONO_HOME
     store_max_bytes: int = 2 << 30  # the oldest files beyond it are removed, what a plane waits for last
+    replay: str | None = None  # an exported trace: the program is answered from it (`chrono replay` sets it)
+    replay_span: str | None = None  # only this span of it
+    replay_run: tuple[str, ...] = ()  # calls that run for real: `name`, or `name#2` for the second
+    replay_matching: str = "count"  # or input, strict
+    replay_report: str | None = None  # folder into which each process writes how it differed from the recording
     threads: bool = True  # new threads and pool jobs stay in the span that starts them
 
 
-_CHOICES: Final = {"on_overflow": ("drop", "block"), "trace_registration": ("sync", "lazy")}
+_CHOICES: Final = {
+    "on_overflow": ("drop", "block"),
+    "trace_registration": ("sync", "lazy"),
+    "replay_matching": ("count", "input", "strict"),
+}
 _BOOLEANS: Final = {
     "1": True,
     "true": True,
@@ -72,7 +81,9 @@ _BOOLEANS: Final = {
 }
 _DEFAULTS: Final = Settings()
 _NAMES: Final = tuple(field.name for field in fields(Settings))
-_OPTIONAL: Final = frozenset({"control_plane_url", "api_key", "max_payload_bytes", "store"})
+_OPTIONAL: Final = frozenset(
+    {"control_plane_url", "api_key", "max_payload_bytes", "store", "replay", "replay_span", "replay_report"}
+)
 _POSITIVE: Final = frozenset(
     {"store_max_bytes", "max_payload_bytes", "max_items", "batch_size", "max_queue", "timeout", "flush_interval"}
 )
@@ -233,7 +244,7 @@ def _checked(name: str, value: Any, source: str) -> Any:
         if str(value) not in _CHOICES[name]:
             raise SettingsError(f"{source}: {name} is one of {', '.join(_CHOICES[name])}, not {value!r}")
         return str(value)
-    if name in ("redactors", "inject_hosts"):
+    if isinstance(default, tuple):
         return _checked_sequence(name, value, source)
     wanted: type | tuple[type, ...]
     if isinstance(default, bool):

@@ -11,7 +11,7 @@ from typing import Any
 
 from chrono.record.hooks import default_hooks
 from chrono.record.propagation import extract
-from chrono.record.runtime import close_session, open_session, sink_of
+from chrono.record.runtime import close_session, open_session, replaying, sink_of
 from chrono.record.session import HERE, Here, RecordingSession, metadata_key
 from chrono.record.settings import Settings, get_settings
 from chrono.trace.ids import is_trace_id, new_span_id, new_trace_id
@@ -104,16 +104,21 @@ def _leave(token: Any) -> None:
 def _session(
     settings: Settings, trace_id: str, caller: str | None, service: str | None, metadata: dict[str, Any] | None
 ) -> RecordingSession:
-    return RecordingSession(
+    outer = HERE.get().session or replaying(settings)
+    control = outer.replay if outer is not None else None
+    session = RecordingSession(
         trace_id=trace_id,
         span_id=new_span_id(),
         service=service or settings.service_name,
         parent_envelope_id=caller,
-        sink=sink_of(settings) if settings.enabled else None,
+        sink=sink_of(settings) if settings.enabled and control is None else None,
         settings=settings,
         hooks=default_hooks.copy(),
         metadata=metadata,
     )
+    if control is not None:
+        control.span(session)
+    return session
 
 
 def _context(parent: Parent, settings: Settings) -> TraceContext | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 import weakref
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, Final
 
 from chrono.record.hooks import log
 from chrono.record.provider import Assembler
@@ -18,6 +18,14 @@ from chrono.record.serialise import to_json
 from chrono.record.session import HERE
 
 MakeAssembler = Callable[[], Assembler]
+
+# What the caller was given, as `chrono.stream` in the envelope's metadata: replay gives the same kind of thing.
+STREAM: Final = "stream"
+ASYNC_STREAM: Final = "async stream"
+MANAGED: Final = "managed stream"
+ASYNC_MANAGED: Final = "async managed stream"
+RESPONSE: Final = "response"
+ASYNC_RESPONSE: Final = "async response"
 
 
 def observed(result: Any, crossing: Any, assembler: MakeAssembler, part: str | None = None) -> Any:
@@ -28,24 +36,30 @@ def observed(result: Any, crossing: Any, assembler: MakeAssembler, part: str | N
     if part is not None:
         if not isinstance(result, dict) or part not in result:
             return None
-        result[part] = _proxy(result[part], Reading(crossing, assembler()))
+        crossing.note("chrono.stream_part", part)
+        result[part] = _proxy(result[part], Reading(crossing, assembler(), STREAM))
         return result
     if inspect.isawaitable(result):
+        crossing.note("chrono.awaited", True)
         return _awaited(result, crossing)
     if _is_unread_response(result):
-        return _unread_response(result, Reading(crossing, assembler()))
+        form = ASYNC_RESPONSE if inspect.iscoroutinefunction(result.parse) else RESPONSE
+        return _unread_response(result, Reading(crossing, assembler(), form))
     if _can(result, "__next__", "__anext__"):
-        return watch(result, Reading(crossing, assembler()))
+        form = STREAM if _can(result, "__next__") else ASYNC_STREAM
+        return watch(result, Reading(crossing, assembler(), form))
     if _can(result, "__enter__", "__aenter__"):
-        return _Managed(result, Reading(crossing, assembler()))
+        form = MANAGED if _can(result, "__enter__") else ASYNC_MANAGED
+        return _Managed(result, Reading(crossing, assembler(), form))
     return None
 
 
 class Reading:
     """One stream being read: the chunks so far. Ends once, whole, broken off or failed."""
 
-    def __init__(self, crossing: Any, assembler: Assembler) -> None:
+    def __init__(self, crossing: Any, assembler: Assembler, form: str) -> None:
         self.crossing = crossing
+        crossing.note("chrono.stream", form)
         self.assembler = assembler
         self.chunks: list[Any] = []
         self.open = True
@@ -308,6 +322,7 @@ def _parsed(answer: Any, reading: Reading) -> Any:
     if not reading.open:
         return answer
     if _can(answer, "__next__", "__anext__"):
+        reading.crossing.note("chrono.parsed", STREAM if _can(answer, "__next__") else ASYNC_STREAM)
         return watch(answer, reading)
     reading.open = False
     reading.crossing.finish(answer)
