@@ -7,7 +7,8 @@ not UTF-8 travel as surrogate escapes), because `pathlib` costs the hook more th
 from __future__ import annotations
 
 import os
-from typing import NamedTuple
+
+from chrono.tuples import NamedTuple
 
 PROJECT_DIR = ".chrono"
 POLICY_FILE = "chrono-policy.yaml"

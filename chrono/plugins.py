@@ -5,9 +5,8 @@ What a group's objects must do is said by the room that owns the group (`agents`
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from chrono.errors import PluginError
+from chrono.tuples import NamedTuple
 
 
 class Found(NamedTuple):

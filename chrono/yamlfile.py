@@ -6,9 +6,8 @@ must contain is said by `policy.load` and `rulepack.compile`.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from chrono.errors import ChronoError
+from chrono.tuples import NamedTuple
 
 MAX_BYTES = 1_000_000
 MAX_DEPTH = 32

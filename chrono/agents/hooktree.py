@@ -7,12 +7,12 @@ writing the file itself is left to `settings`, JSON in place to `jsontext`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import NamedTuple
 
 from chrono.agents import jsontext
 from chrono.agents.hookcommand import is_ours
 from chrono.agents.jsontext import Node, NotJson
 from chrono.agents.protocol import Hook, Inspection, SettingsRefused
+from chrono.tuples import NamedTuple
 
 TIMEOUT_S = 30
 """Over the guard's own deadline of 20 s, so that the guard answers before the client gives up on it."""

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import re
-from typing import NamedTuple
+
+from chrono.tuples import NamedTuple
 
 MAX_DEPTH = 100
 

@@ -9,9 +9,9 @@ import json
 import os
 import re
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
 
 from chrono.agents.protocol import Call, PayloadRefused
+from chrono.tuples import NamedTuple
 
 Body = Mapping[str, object]
 

@@ -6,9 +6,10 @@ Which adapters are installed is left to `registry`, editing of settings files to
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 from chrono.errors import ChronoError
+from chrono.tuples import NamedTuple
 
 API_VERSION = 1
 

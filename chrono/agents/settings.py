@@ -12,13 +12,13 @@ import errno
 import json
 import os
 import stat
-from typing import NamedTuple
 
 from chrono.agents.protocol import AgentAdapter, DeniesShells, SettingsRefused
 from chrono.canonical import canonical_bytes, sha256_hex
 from chrono.errors import Conflict, UsageError
 from chrono.files import atomic_write
 from chrono.layout import HomeLayout
+from chrono.tuples import NamedTuple
 
 MAX_SETTINGS_BYTES = 4_000_000
 MEMORY_FORMAT = 1

@@ -13,7 +13,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from itertools import islice
-from typing import NamedTuple
 
 from chrono.audit import checkpoint, head
 from chrono.audit.compare import Mismatch
@@ -32,6 +31,7 @@ from chrono.files import atomic_write, file_lock
 from chrono.ids import LogId
 from chrono.layout import HomeLayout
 from chrono.signing import Signer
+from chrono.tuples import NamedTuple
 
 STEPS = ("line", "head", "witness", "unlocked", "synced", "acknowledged")
 """The steps of an append in order; a crash test stops after each."""

@@ -9,7 +9,6 @@ import base64
 import binascii
 import os
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
 from chrono.audit.merkle import CompactRange
 from chrono.audit.part import FAST, FULL, Anchored, Asked, Regular, absorbed
@@ -22,6 +21,7 @@ from chrono.audit.spread import Asking, Crew
 from chrono.canonical import Json, NotCanonical
 from chrono.errors import KeyRefused
 from chrono.signing import PublicKey, public_key_of_text
+from chrono.tuples import NamedTuple
 
 _SIGNATURE_END = 88 + len('"}')
 _READ_WHOLE = (

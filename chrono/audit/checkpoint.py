@@ -9,9 +9,9 @@ import base64
 import binascii
 from functools import lru_cache
 from hashlib import sha256
-from typing import NamedTuple
 
 from chrono.signing import PublicKey, Signer
+from chrono.tuples import NamedTuple
 
 ORIGIN_PREFIX = "chrono.local/"
 _DASH = "— "

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from chrono.audit.witness import State
+from chrono.tuples import NamedTuple
 
 
 class Mismatch(NamedTuple):

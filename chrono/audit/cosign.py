@@ -12,7 +12,6 @@ import binascii
 import os
 from collections.abc import Iterator
 from hashlib import sha256
-from typing import NamedTuple
 
 from chrono.audit import checkpoint
 from chrono.audit.checkpoint import Checkpoint, NotACheckpoint
@@ -23,6 +22,7 @@ from chrono.audit.web import Asked, ask, safe_address
 from chrono.clock import rfc3339
 from chrono.errors import AuditTampered, ChronoError, KeyRefused, UsageError
 from chrono.signing import PublicKey, public_key
+from chrono.tuples import NamedTuple
 
 _COSIGNATURE = 4
 _HINT = "CHRONO_AUDIT_WITNESS is [K] URL,VKEY [URL,VKEY …]: K of these witnesses must sign, all where K is left out"

@@ -10,11 +10,12 @@ import csv
 import io
 import json
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from chrono.audit.query import paths
 from chrono.audit.record import Record
 from chrono.clock import from_rfc3339
+from chrono.tuples import NamedTuple
 
 _PRODUCT, _VENDOR, _OCSF_VERSION = "chrono", "chrono", "1.3.0"
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")

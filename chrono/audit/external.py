@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from chrono.canonical import Json, NotCanonical, canonical_bytes, parse
 from chrono.files import atomic_write
 from chrono.layout import HomeLayout
+from chrono.tuples import NamedTuple
 
 _MAX_BYTES = 1 << 22
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 import os
 import struct
 import zlib
-from typing import NamedTuple
 
 from chrono.audit.merkle import CompactRange
 from chrono.canonical import NotCanonical, parse
+from chrono.tuples import NamedTuple
 
 SLOT_BYTES = 4096
 _PREFIX = struct.Struct(">II")  # length, CRC-32 of the payload

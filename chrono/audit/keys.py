@@ -10,12 +10,12 @@ import binascii
 import os
 import stat
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from chrono.errors import KeyRefused, UsageError
 from chrono.files import atomic_write
 from chrono.layout import HomeLayout
 from chrono.signing import PublicKey, Signer, generate, public_key_of_text, signer_of_pem, signer_of_seed
+from chrono.tuples import NamedTuple
 
 _MAX_KEY_BYTES = 16 * 1024
 _KEY_HINT = "CHRONO_AUDIT_KEY is PKCS#8 PEM or base64 of a 32-byte seed (Ed25519)"

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from hashlib import sha256
-from typing import NamedTuple
+
+from chrono.tuples import NamedTuple
 
 EMPTY_ROOT = sha256(b"").digest()
 """Root of the tree without leaves."""

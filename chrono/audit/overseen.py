@@ -10,11 +10,11 @@ import re
 import socket
 import struct
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from chrono.audit.merkle import leaf_hash
 from chrono.audit.place import LogPlace, lines, open_plain
 from chrono.errors import ChronoError
+from chrono.tuples import NamedTuple
 
 WAIT_S = 1.0
 BATCH = 1000

@@ -12,13 +12,13 @@ from binascii import hexlify
 from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from operator import gt
-from typing import NamedTuple
 
 from chrono.audit.form import signatures_in_form, usual_head
 from chrono.audit.merkle import CompactRange, Subtree
 from chrono.audit.record import KINDS, MAX_LINE_BYTES, read, signature_holds
 from chrono.canonical import NotCanonical, parse
 from chrono.signing import PublicKey
+from chrono.tuples import NamedTuple
 
 FAST, STRICT, FULL = 0, 1, 2
 """How closely lines are read: chain and tree; the canonical form of each, too; each signature, too."""

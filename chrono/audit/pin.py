@@ -6,13 +6,13 @@
 from __future__ import annotations
 
 import os
-from typing import NamedTuple
 
 from chrono.canonical import Json, NotCanonical, canonical_bytes, parse
 from chrono.errors import AuditUnverifiable, KeyRefused
 from chrono.files import atomic_write, fsync_dir
 from chrono.layout import HomeLayout
 from chrono.signing import PublicKey, public_key_of_text
+from chrono.tuples import NamedTuple
 
 
 class Turn(NamedTuple):

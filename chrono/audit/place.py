@@ -9,13 +9,13 @@ import os
 import stat
 from collections.abc import Iterator
 from hashlib import sha256
-from typing import NamedTuple
 
 from chrono.audit.pin import Pin, read_pin, write_pin
 from chrono.audit.record import MAX_LINE_BYTES, Record, read
 from chrono.canonical import NotCanonical
 from chrono.errors import AuditTampered, AuditUnverifiable
 from chrono.layout import HomeLayout, ProjectLayout
+from chrono.tuples import NamedTuple
 
 _CHUNK_BYTES = 1 << 20
 

@@ -11,7 +11,6 @@ import binascii
 import os
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
 
 from chrono.audit import checkpoint, head
 from chrono.audit.checkpoint import Checkpoint, NotACheckpoint
@@ -27,6 +26,7 @@ from chrono.audit.place import LogPlace, lines, open_plain
 from chrono.audit.record import Record, read, signature_holds
 from chrono.canonical import NotCanonical
 from chrono.signing import PublicKey
+from chrono.tuples import NamedTuple
 
 HEADER = "c2sp.org/tlog-proof@v1"
 MAX_PROOF_BYTES = 1 << 18

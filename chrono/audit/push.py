@@ -10,7 +10,6 @@ import json
 import os
 from collections.abc import Iterator
 from importlib import import_module
-from typing import NamedTuple
 
 from chrono.audit import checkpoint
 from chrono.audit.checkpoint import NotACheckpoint
@@ -19,6 +18,7 @@ from chrono.audit.proof import NotAProof, newest_checkpoint
 from chrono.audit.web import ask, safe_address
 from chrono.errors import ChronoError
 from chrono.signing import PublicKey
+from chrono.tuples import NamedTuple
 
 KEYRING_SERVICE = "chrono-audit"
 BATCH_RECORDS = 500

@@ -5,10 +5,9 @@ Finding them fast is left to `audit.index`; how a person types a time to `cli`.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from chrono.audit.record import Record
 from chrono.canonical import Json
+from chrono.tuples import NamedTuple
 
 
 class Query(NamedTuple):

@@ -10,10 +10,10 @@ import binascii
 import re
 from collections.abc import Callable
 from operator import itemgetter
-from typing import NamedTuple
 
 from chrono.canonical import MAX_INT, Json, NotCanonical, canonical_bytes, parse, quoted, recordable, sha256_hex
 from chrono.signing import PublicKey, Signer
+from chrono.tuples import NamedTuple
 
 FORMAT = 2
 MAX_LINE_BYTES = 64 * 1024

@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 from functools import cache
 from hashlib import sha256
-from typing import NamedTuple
+
+from chrono.tuples import NamedTuple
 
 MARK = "[redacted]"
 COMMIT_PREFIX = b"chrono-commit/v1\0"

@@ -6,7 +6,9 @@ Finding out is left to `audit.chain` and `audit.verify`; showing it to `cli`.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple, Protocol
+from typing import Protocol
+
+from chrono.tuples import NamedTuple
 
 FAIL_LIMIT = 100
 """Findings after which the lines are no longer read for more; nobody reads so many, and a hostile log has millions."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import binascii
 import os
-from typing import NamedTuple
 
 from chrono.audit.merkle import CompactRange, leaf_hash
 from chrono.audit.record import MAX_LINE_BYTES
@@ -17,6 +16,7 @@ from chrono.canonical import Json, NotCanonical, canonical_bytes, parse
 from chrono.files import atomic_write
 from chrono.layout import HomeLayout
 from chrono.signing import PublicKey, Signer
+from chrono.tuples import NamedTuple
 
 SIGNED_PREFIX = b"chrono-audit-verified/v1\n"
 _MAX_BYTES = 1 << 26

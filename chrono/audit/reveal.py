@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import os
 import stat
-from typing import NamedTuple
 
 from chrono.audit.redact import SALT_BYTES, commitment
 from chrono.canonical import Json, NotCanonical, canonical_bytes, parse
 from chrono.errors import UsageError
 from chrono.files import atomic_write
 from chrono.layout import HomeLayout
+from chrono.tuples import NamedTuple
 
 _DAY_NS = 86_400 * 1_000_000_000
 _MAX_BYTES = 1 << 24

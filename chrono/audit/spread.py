@@ -12,12 +12,13 @@ import sys
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterator
-from typing import IO, NamedTuple, TypeAlias
+from typing import IO, TypeAlias
 
 from chrono.audit.merkle import Subtree
 from chrono.audit.part import Anchored, Asked, At, Notable, Regular, numbered, read_part
 from chrono.audit.record import MAX_LINE_BYTES
 from chrono.signing import PublicKey, public_key_of_text
+from chrono.tuples import NamedTuple
 
 _AHEAD = 2
 """Requests that wait at one helper: it never idles, and an answer never meets a request that the pipe cannot hold."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from hashlib import sha256
-from typing import NamedTuple
 
 from chrono.audit import checkpoint, head
 from chrono.audit.compare import Mismatch, compare
@@ -18,6 +17,7 @@ from chrono.audit.record import MAX_LINE_BYTES, NO_PREV, Record, read, signature
 from chrono.audit.witness import State
 from chrono.canonical import Json, NotCanonical
 from chrono.signing import PublicKey
+from chrono.tuples import NamedTuple
 
 
 class Tail(NamedTuple):

@@ -10,7 +10,6 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import NamedTuple
 
 from chrono.audit import checkpoint, head
 from chrono.audit.append import boot_id
@@ -37,6 +36,7 @@ from chrono.canonical import NotCanonical
 from chrono.errors import AuditUnverifiable, ChronoError
 from chrono.layout import HomeLayout
 from chrono.signing import PublicKey, Signer
+from chrono.tuples import NamedTuple
 
 __all__ = ["AuditFinding", "CommitLookup", "Keep", "Level", "Report", "Trailer", "read_records", "verify"]
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from chrono.errors import ChronoError
+from chrono.tuples import NamedTuple
 
 TRIES = 5
 FIRST_PAUSE_S = 0.2

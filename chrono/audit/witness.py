@@ -11,11 +11,11 @@ import binascii
 import os
 import stat
 from contextlib import suppress
-from typing import NamedTuple
 
 from chrono.canonical import Json, NotCanonical, canonical_bytes, parse
 from chrono.errors import AuditUnverifiable, Locked
 from chrono.files import atomic_write, file_lock, write_all
+from chrono.tuples import NamedTuple
 
 COMPACT_BYTES = 1 << 18  # read whole by each hook that has no resident service: a millisecond
 LOCK_WAIT_S = 5.0

@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 import inspect
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import typer
 from typer.core import TyperGroup
@@ -16,6 +16,7 @@ from typer.main import get_command_from_info
 from typer.models import CommandInfo
 
 from chrono.cli.gates import gated
+from chrono.tuples import NamedTuple
 
 
 class Verb(NamedTuple):

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from chrono.cli import shapes
 from chrono.cli.render import AGENT_MARKS, Screen
 from chrono.cli.text import Styled, age
 from chrono.errors import Denied, UsageError
+from chrono.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from chrono.layout import HomeLayout

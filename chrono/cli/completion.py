@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
+
+from chrono.tuples import NamedTuple
 
 SHELLS = ("bash", "zsh", "fish")
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from chrono.cli.options import screen_of
 from chrono.cli.render import Screen
 from chrono.errors import Denied
+from chrono.tuples import NamedTuple
 
 
 class PeopleOnly(NamedTuple):

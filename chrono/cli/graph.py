@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from chrono.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from chrono.store.savepoint import Savepoint

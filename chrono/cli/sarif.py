@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from chrono.cli.explained import argv_text, chain
 from chrono.cli.shapes import Json
+from chrono.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from chrono.policy.model import Judged

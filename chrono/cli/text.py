@@ -6,7 +6,8 @@ Printing is left to `cli.render`.
 from __future__ import annotations
 
 import unicodedata
-from typing import NamedTuple
+
+from chrono.tuples import NamedTuple
 
 
 class Styled(NamedTuple):

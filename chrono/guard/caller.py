@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+
+from chrono.tuples import NamedTuple
 
 
 class Caller(NamedTuple):

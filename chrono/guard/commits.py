@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from chrono.audit.place import LogPlace
 from chrono.audit.record import Act, Actor, Entry, Record
 from chrono.errors import ChronoError
 from chrono.guard.recall import backwards
+from chrono.tuples import NamedTuple
 from chrono.workspace.savepoints import HOOK_WAIT_S
 
 if TYPE_CHECKING:

@@ -6,12 +6,13 @@ Whether there is a savepoint is decided by `engine`; how one is taken is left to
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from chrono.audit.record import Act, Actor, Entry
 from chrono.audit.redact import SALT_BYTES, protect
 from chrono.guard import wording
 from chrono.guard.recall import Earlier, earlier
+from chrono.tuples import NamedTuple
 from chrono.workspace.savepoints import HOOK_WAIT_S
 from chrono.workspace.trust import newest_policy, now_under
 

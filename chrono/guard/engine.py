@@ -7,10 +7,11 @@ blocked. What is written on the way is left to `effects`, sentences to `wording`
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from chrono.agents.protocol import Call, Decision, PayloadRefused, Reply
 from chrono.guard import wording
+from chrono.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from chrono.agents.protocol import AgentAdapter

@@ -9,7 +9,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from chrono.agents import settings
 from chrono.agents.protocol import AgentAdapter, AsksClient, Hook
@@ -21,6 +21,7 @@ from chrono.files import atomic_write
 from chrono.guard import wire
 from chrono.guard.selftest import Fired, self_test
 from chrono.layout import HomeLayout, find_project
+from chrono.tuples import NamedTuple
 from chrono.workspace.config import ensure_home, home_layout, user_home
 
 if TYPE_CHECKING:

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from chrono.audit.place import LogPlace, open_plain
 from chrono.audit.record import Record, read
 from chrono.canonical import NotCanonical, canonical_bytes, recordable
 from chrono.errors import AuditUnverifiable
+from chrono.tuples import NamedTuple
 
 LOOK_BYTES = 4 << 20
 """How far back it looks: some thousand records. A result that comes later than that is recorded without its pair."""

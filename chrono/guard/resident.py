@@ -9,11 +9,11 @@ import os
 import signal
 import time
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from chrono.errors import Locked
 from chrono.files import file_lock
 from chrono.guard import wire
+from chrono.tuples import NamedTuple
 from chrono.workspace.config import home_layout
 
 STOP_WAIT_S = 10.0

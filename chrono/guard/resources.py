@@ -10,10 +10,11 @@ import os
 import time
 from collections.abc import Mapping
 from threading import Lock
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from chrono.errors import Denied
 from chrono.layout import HomeLayout, ProjectLayout, find_project
+from chrono.tuples import NamedTuple
 from chrono.workspace.config import effective_policy, ensure_home, home_layout, user_home
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ import os
 import subprocess
 import time
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from chrono.agents.protocol import AgentAdapter, Reply
+from chrono.tuples import NamedTuple
 
 HARMLESS = "ls"
 DANGEROUS = "rm -rf --no-preserve-root /"

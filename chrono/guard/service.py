@@ -17,7 +17,6 @@ import sys
 import threading
 import time
 from importlib import import_module
-from typing import NamedTuple
 
 from chrono.agents.protocol import Decision
 from chrono.errors import Locked
@@ -29,6 +28,7 @@ from chrono.guard.local import executable
 from chrono.guard.resources import Resources
 from chrono.guard.servicelog import note
 from chrono.layout import HomeLayout
+from chrono.tuples import NamedTuple
 
 IDLE_S = 30 * 60.0
 LOOK_S = 5.0

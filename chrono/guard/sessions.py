@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from chrono.guard.recall import backwards
+from chrono.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from chrono.audit.place import LogPlace

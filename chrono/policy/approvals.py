@@ -5,12 +5,11 @@ Files, keys and the log are left to `workspace.approvals`; who asks to `guard`, 
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from chrono.canonical import Json, canonical_bytes, recordable, sha256_hex
 from chrono.policy.model import Policy
 from chrono.policy.roles import may_as
 from chrono.signing import PublicKey
+from chrono.tuples import NamedTuple
 
 FORMAT = 1
 SIGNED_PREFIX = b"chrono-approval/v1\n"

@@ -6,7 +6,7 @@ rule's matcher to `rulepack`. docs/formats/policy.md describes every key.
 
 from __future__ import annotations
 
-from typing import NamedTuple, NoReturn
+from typing import NoReturn
 
 from chrono.errors import PolicyError
 from chrono.policy import allow as allow_list
@@ -22,6 +22,7 @@ from chrono.policy.model import (
     Role,
     RuleDecision,
 )
+from chrono.tuples import NamedTuple
 from chrono.yamlfile import Document, YamlError, load
 
 KEYS = (

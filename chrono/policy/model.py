@@ -5,10 +5,9 @@ Reading text is left to `policy.load`, deciding to `policy.decide`, compiling cu
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from chrono.scan.command import Refusal
 from chrono.scan.finding import Finding
+from chrono.tuples import NamedTuple
 from chrono.yamlfile import Document
 
 DECISIONS = ("allow", "ask", "block")

@@ -7,13 +7,13 @@ give it (never an agent) is decided by `cli` and the rules; the audit record is 
 from __future__ import annotations
 
 import os
-from typing import NamedTuple
 
 from chrono.canonical import Json, NotCanonical, canonical_bytes, parse
 from chrono.clock import rfc3339
 from chrono.errors import PolicyError
 from chrono.files import atomic_write, fsync_dir
 from chrono.layout import HomeLayout
+from chrono.tuples import NamedTuple
 
 _MAX_PIN_BYTES = 1 << 20
 _PIN_FORMAT = 1

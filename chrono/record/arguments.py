@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
+
+from chrono.tuples import NamedTuple
 
 Args = tuple[Any, ...]
 Kwargs = dict[str, Any]

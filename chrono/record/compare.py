@@ -7,9 +7,10 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterator
 from difflib import SequenceMatcher
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from chrono.record.reading import StoredTrace, in_order
+from chrono.tuples import NamedTuple
 
 
 class Missing(enum.Enum):

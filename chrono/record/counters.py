@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, fields
-from typing import NamedTuple
+
+from chrono.tuples import NamedTuple
 
 
 class Stats(NamedTuple):

@@ -13,7 +13,6 @@ import random
 import threading
 import time
 import weakref
-from typing import NamedTuple
 
 from chrono.record.counters import COUNTERS
 from chrono.record.cursor import Cursor, delivered_to
@@ -25,6 +24,7 @@ from chrono.record.pruning import Bounds, prune, sync_folder
 from chrono.record.sending import PlaneTrouble, Sender
 from chrono.record.storefile import StoreFile, file_names, writer_lives
 from chrono.record.window import next_window
+from chrono.tuples import NamedTuple
 
 LOG = logging.getLogger("chrono.record")
 

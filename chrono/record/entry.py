@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import json
 import time
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
+
+from chrono.tuples import NamedTuple
 
 Json: TypeAlias = Any
 """JSON as Python holds it: None, bool, int, float, str, list, dict with text keys."""

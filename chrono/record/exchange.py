@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import json
 import urllib.parse
-from typing import Any, NamedTuple
+from typing import Any
 
 from chrono.errors import ChronoError
 from chrono.record import frames
 from chrono.record.local import StoreWriter
 from chrono.record.plane import HttpPlane
 from chrono.record.reading import NoSuchTrace, StoredTrace, in_order, read_trace
+from chrono.tuples import NamedTuple
 
 FORMAT = "chrono-trace/1"
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from chrono.errors import ChronoError
+from chrono.tuples import NamedTuple
 
 HEADER = b"H"
 PIECE = b"B"

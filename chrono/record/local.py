@@ -12,7 +12,7 @@ import threading
 import time
 import weakref
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from chrono.clock import rfc3339
 from chrono.errors import ChronoError
@@ -20,6 +20,7 @@ from chrono.files import fsync_dir, write_all
 from chrono.record import frames
 from chrono.record.frames import frame
 from chrono.record.packing import Packer, json_bytes
+from chrono.tuples import NamedTuple
 
 try:
     import fcntl

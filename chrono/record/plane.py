@@ -11,9 +11,10 @@ import json
 import time
 import urllib.parse
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from chrono.record.errors import ControlPlaneError
+from chrono.tuples import NamedTuple
 
 if TYPE_CHECKING:
     import http.client

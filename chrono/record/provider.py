@@ -6,10 +6,11 @@ How one provider's JSON becomes canonical is left to its plugin (entry-point gro
 from __future__ import annotations
 
 import logging
-from typing import Any, Final, NamedTuple, Protocol, runtime_checkable
+from typing import Any, Final, Protocol, runtime_checkable
 
 from chrono.plugins import PluginGroup
 from chrono.record.entry import Json, JsonObject
+from chrono.tuples import NamedTuple
 
 log = logging.getLogger("chrono.record")
 

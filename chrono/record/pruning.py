@@ -6,11 +6,11 @@ A file stands by itself (its pieces are in it), so the unit is the file. One tha
 from __future__ import annotations
 
 import os
-from typing import NamedTuple
 
 from chrono.record.cursor import delivered_to
 from chrono.record.frames import DamagedStore
 from chrono.record.storefile import StoreFile, file_names, writer_lives
+from chrono.tuples import NamedTuple
 
 SYNC_FOLDER = "sync"
 

@@ -9,12 +9,13 @@ import json
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from chrono.errors import ChronoError
 from chrono.record import frames
 from chrono.record.frames import Damage, DamagedStore, Frame
 from chrono.record.storefile import StoreFile, file_names
+from chrono.tuples import NamedTuple
 
 Json = Any
 """A JSON value; of a record as it was written, unknown members too."""

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import Final
+
+from chrono.tuples import NamedTuple
 
 MASK: Final = "[REDACTED]"
 

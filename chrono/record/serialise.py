@@ -15,10 +15,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from decimal import Decimal
 from enum import Enum
 from pathlib import PurePath
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 from uuid import UUID
 
 from chrono.record.entry import Json, JsonObject
+from chrono.tuples import NamedTuple
 
 MAX_DEPTH: Final = 60
 MAX_REPR: Final = 4096

@@ -11,7 +11,7 @@ from contextvars import ContextVar
 from datetime import UTC, datetime
 from enum import StrEnum
 from itertools import count
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from chrono.record.entry import JsonObject
 from chrono.record.hooks import HookRegistry
@@ -19,6 +19,7 @@ from chrono.record.redact import is_secret_key, redact_default
 from chrono.record.serialise import Rules
 from chrono.record.settings import Settings, get_settings
 from chrono.record.sink import Sink
+from chrono.tuples import NamedTuple
 
 
 class SessionMode(StrEnum):

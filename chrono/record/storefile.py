@@ -9,12 +9,13 @@ import json
 import os
 from collections import OrderedDict
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from chrono.record import frames
 from chrono.record.frames import Damage, DamagedStore, Frame, frame_at, read_frames
 from chrono.record.local import FORMAT, SUFFIX
 from chrono.record.packing import unpack
+from chrono.tuples import NamedTuple
 
 try:
     import fcntl

@@ -6,7 +6,6 @@ Printing the problems is left to `chrono rules test`. docs/formats/rule-pack.md 
 from __future__ import annotations
 
 import os
-from typing import NamedTuple
 
 from chrono.errors import ChronoError
 from chrono.rulepack.compile import compile_pack
@@ -14,6 +13,7 @@ from chrono.scan.command import Many, Word
 from chrono.scan.dictworld import DictWorld, Link, Node
 from chrono.scan.rule import Rule, Ruleset, extended, ruleset_of
 from chrono.scan.scanner import scan
+from chrono.tuples import NamedTuple
 from chrono.yamlfile import load
 
 LEAST_CASES = 2

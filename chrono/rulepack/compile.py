@@ -6,12 +6,12 @@ Finding packs is left to `discover`, proving their cases to `check`. docs/format
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 from chrono.errors import PluginError
 from chrono.rulepack.regex import regex_problem
 from chrono.scan.rule import Condition, Matcher, Options, Rule, Text
 from chrono.scan.touch import KINDS
+from chrono.tuples import NamedTuple
 from chrono.yamlfile import Document, YamlError, load
 
 REVERSIBLE = ("files", "ask", "no")

@@ -6,12 +6,12 @@ Compiling what is found is left to `compile`, keeping the result to `ruleset`.
 from __future__ import annotations
 
 import os
-from typing import NamedTuple
 
 from chrono.errors import PluginError
 from chrono.plugins import Found, PluginGroup
 from chrono.rulepack.compile import Pack, RulePackError, compile_pack
 from chrono.scan.rule import PackStamp, Rule, Ruleset, ruleset_of
+from chrono.tuples import NamedTuple
 
 GROUP = PluginGroup("chrono.rule_packs", 1)
 PACK_FILE = "pack.yaml"

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import NamedTuple
 
 from chrono.canonical import Json
 from chrono.rulepack.discover import PackSource, discover
+from chrono.tuples import NamedTuple
 from chrono.yamlfile import load
 
 

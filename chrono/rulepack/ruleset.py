@@ -10,11 +10,11 @@ import marshal
 import os
 import stat
 import sys
-from typing import NamedTuple
 
 from chrono.errors import PluginError
 from chrono.layout import HomeLayout
 from chrono.scan.rule import PackStamp, Rule, Ruleset
+from chrono.tuples import NamedTuple
 
 FORMAT = 1
 KEY_BYTES = 32

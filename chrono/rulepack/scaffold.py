@@ -6,11 +6,11 @@ Writing it is one plan, shown by `chrono rules new`; the form of packs is descri
 from __future__ import annotations
 
 import os
-from typing import NamedTuple
 
 from chrono.errors import UsageError
 from chrono.files import atomic_write
 from chrono.rulepack.discover import BUILT_IN
+from chrono.tuples import NamedTuple
 
 MAX_NAME = 40
 

@@ -6,12 +6,12 @@ What a case is, and the proof of the rule as it stands, is left to `check`.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from chrono.rulepack.check import Case, read_pack
 from chrono.scan.dictworld import DictWorld
 from chrono.scan.rule import Condition, Matcher, Rule, ruleset_of
 from chrono.scan.scanner import scan
+from chrono.tuples import NamedTuple
 
 _NESTED = ("any", "all", "unless")
 _GIVEN = ("program", "acts")

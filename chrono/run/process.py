@@ -13,10 +13,10 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from types import FrameType
-from typing import NamedTuple
 
 from chrono.audit.keys import without_secrets
 from chrono.errors import ChronoError
+from chrono.tuples import NamedTuple
 
 MARK = "CHRONO_RUN"
 """A variable in the environment of everything the command starts: what still has it afterwards was left behind."""

@@ -9,11 +9,12 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from chrono.audit.record import Act, Actor, Entry
 from chrono.audit.redact import SALT_BYTES, protect
 from chrono.errors import Denied, UsageError
+from chrono.tuples import NamedTuple
 from chrono.workspace import rollback
 from chrono.workspace.assess import Assessed, Assessor
 from chrono.workspace.ring import CLI_WAIT_S

@@ -5,7 +5,7 @@ How text becomes these values is left to `scan.shell`; what they mean to `scan.m
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from chrono.tuples import NamedTuple
 
 
 class Pattern(NamedTuple):

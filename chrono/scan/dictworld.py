@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from chrono.scan.world import MAX_PATH, Read, Stat, Unreadable
+from chrono.tuples import NamedTuple
 
 
 class Link(NamedTuple):

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from chrono.scan.command import Command, Refusal, Word
+from chrono.tuples import NamedTuple
 
 
 class Target(NamedTuple):

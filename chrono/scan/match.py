@@ -6,7 +6,6 @@ What a condition asks is left to `scan.conditions`, what a command touches to `s
 from __future__ import annotations
 
 import os
-from typing import NamedTuple
 
 from chrono.scan.command import Command, Redirect, Word
 from chrono.scan.conditions import Case, host_of
@@ -17,6 +16,7 @@ from chrono.scan.ready import all_hold, program
 from chrono.scan.rule import Options, Rule, Ruleset
 from chrono.scan.touch import options_of, redirect_touches, touches_of
 from chrono.scan.wintouch import windows_options
+from chrono.tuples import NamedTuple
 
 FOLLOWED_SCORE = 60
 """Inside a file that the text only starts, findings below this score do not count (specs: scanner section 4)."""

@@ -5,10 +5,9 @@ Which options take a value is said by the rule packs and by `scan.touch`; what t
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from chrono.scan.command import Command, Many, Pattern, Word
 from chrono.scan.rule import GNU, Options
+from chrono.tuples import NamedTuple
 
 _ABBREVIATED = 5
 """The shortest `--abc` that counts as the abbreviation of a long option."""

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import os
 from functools import cached_property
-from typing import NamedTuple
 
 from chrono.scan import places
 from chrono.scan.command import Many, Pattern, Word
 from chrono.scan.finding import Target
 from chrono.scan.world import World
+from chrono.tuples import NamedTuple
 
 MAX_LEVELS = 5
 MAX_NAMES = 400

@@ -6,10 +6,11 @@ What each condition asks is left to `scan.conditions`, going through the command
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from chrono.scan.conditions import KINDS, Case, Texts, habits_of, names_fit
 from chrono.scan.rule import Matcher, Options, Rule, Ruleset
+from chrono.tuples import NamedTuple
 
 Step = tuple[Callable[..., bool], tuple[Any, ...]]
 Steps = tuple[Step, ...]

@@ -5,7 +5,7 @@ Reading YAML and compiling it is left to `rulepack`, asking a command to `scan.m
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from chrono.tuples import NamedTuple
 
 Text = tuple[str, ...]
 """A text pattern split at its `*`: ("prod",) is exactly "prod", ("prod-", "") starts with "prod-"."""

@@ -7,7 +7,6 @@ that come through a pipe in `scan.listing`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
 
 from chrono.scan import secrets, wintouch
 from chrono.scan.command import UNKNOWN, Command, Many, Pattern, Redirect, Word
@@ -17,6 +16,7 @@ from chrono.scan.listing import find_words, listed_words, lists_worktree
 from chrono.scan.options import Parsed, name_of, parse, program_names
 from chrono.scan.paths import Claim, Ground, Spot, Touch
 from chrono.scan.rule import GNU, Options
+from chrono.tuples import NamedTuple
 
 KINDS = (
     "read",

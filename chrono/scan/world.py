@@ -5,7 +5,9 @@ The guard implements it over the real file system (memoised, with hashes of what
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import Protocol
+
+from chrono.tuples import NamedTuple
 
 MAX_PATH = 8_192
 """Longer paths name nothing on any machine (PATH_MAX is 4,096): looking at them link by link only costs time."""

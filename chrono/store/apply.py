@@ -10,7 +10,6 @@ import hashlib
 import os
 import stat
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
 
 from chrono.errors import StoreError
 from chrono.store.contents import Entry
@@ -20,6 +19,7 @@ from chrono.store.names import STAGE_PREFIX, control_names
 from chrono.store.reading import key_of
 from chrono.store.restore import Left, Restored, RestorePlan, Step
 from chrono.store.statcache import Key
+from chrono.tuples import NamedTuple
 
 Blob = Callable[[bytes], tuple[int, Iterator[bytes]]]
 """A blob by its 20-byte id: its size in bytes, and its content in pieces."""

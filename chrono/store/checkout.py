@@ -11,7 +11,6 @@ import hashlib
 import os
 import stat
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
 
 from chrono.errors import StoreError
 from chrono.store import diff
@@ -25,6 +24,7 @@ from chrono.store.names import is_ours_to_leave
 from chrono.store.objects import HashOnly
 from chrono.store.scanning import Rules, Scan
 from chrono.store.statcache import Folder
+from chrono.tuples import NamedTuple
 
 Blob = Callable[[bytes], tuple[int, Iterator[bytes]]]
 """A blob by its 20-byte id: its size in bytes, and its content in pieces."""

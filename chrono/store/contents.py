@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import stat
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
 
 from chrono.store import tree
 from chrono.store.metadata import Metadata
 from chrono.store.names import file_name, is_ours_to_leave
+from chrono.tuples import NamedTuple
 
 ReadTree = Callable[[bytes], bytes]
 

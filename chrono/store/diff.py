@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import stat
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
 
 from chrono.store import tree
 from chrono.store.contents import Difference, Entry
+from chrono.tuples import NamedTuple
 
 ReadBytes = Callable[[bytes, Entry], bytes | None]
 """The content of a path on one side, None where it is too large to show."""

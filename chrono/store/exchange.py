@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import NamedTuple
 
 from chrono.errors import StoreError
 from chrono.layout import ProjectLayout
@@ -20,6 +19,7 @@ from chrono.store.gitprogram import REMOTE, Address, Git
 from chrono.store.objects import NewObjects, Objects
 from chrono.store.refs import Refs, check_name
 from chrono.store.savepoint import Savepoint, decode, encode
+from chrono.tuples import NamedTuple
 
 _PREFIX = "exchange.tmp-"
 _IN = "refs/in/"

@@ -7,10 +7,11 @@ objects and nothing else: no configuration, attribute or merge driver of anybody
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from chrono.errors import StoreError
 from chrono.store.names import file_name
+from chrono.tuples import NamedTuple
 
 if TYPE_CHECKING:
     import pygit2

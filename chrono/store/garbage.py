@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
 
 from chrono.errors import StoreError
 from chrono.ids import CommitId
@@ -20,6 +19,7 @@ from chrono.store.pack import PackIndex
 from chrono.store.reach import Marks
 from chrono.store.refs import META, Refs
 from chrono.store.turns import Lock, Turn, in_turns
+from chrono.tuples import NamedTuple
 
 _WORTH_BYTES = 16 << 20
 _WORTH_SHARE = 20

@@ -13,9 +13,9 @@ import re
 import shutil
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
 
 from chrono.errors import RemoteError, UsageError
+from chrono.tuples import NamedTuple
 
 REMOTE = "there"
 """What the throw-away repository calls the remote: its address is in a file, not in the list of processes."""

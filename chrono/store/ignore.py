@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import NamedTuple
+
+from chrono.tuples import NamedTuple
 
 _SPECIAL = frozenset(b"*?[\\")
 _CLASSES = {

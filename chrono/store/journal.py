@@ -9,12 +9,12 @@ import json
 import os
 import re
 import stat
-from typing import NamedTuple
 
 from chrono.errors import StoreError
 from chrono.ids import CommitId, OpId
 from chrono.store.disk import READ_FILE, Disk
 from chrono.store.names import quote, unquote
+from chrono.tuples import NamedTuple
 
 _VERSION = 2
 _READS = (1, 2)

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import os
 import stat
-from typing import NamedTuple
 
 from chrono.errors import StoreError
 from chrono.store.objects import Objects
+from chrono.tuples import NamedTuple
 
 
 class Loose(NamedTuple):

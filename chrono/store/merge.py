@@ -10,11 +10,12 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from chrono.store import tree
 from chrono.store.contents import Contents, Entry
 from chrono.store.filemerge import MERGE_AT_MOST_BYTES, Labels, Libgit2, is_binary
+from chrono.tuples import NamedTuple
 
 ReadBlob = Callable[[str], bytes | None]
 """A blob by its id in hexadecimal; None where it is too large to be merged line by line."""

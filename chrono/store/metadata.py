@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from chrono.errors import StoreError
 from chrono.store import tree
 from chrono.store.names import quote, unquote
 from chrono.store.snapshot import Skip
+from chrono.tuples import NamedTuple
 
 HEADER = b"chrono-metadata 1\n"
 

@@ -9,12 +9,12 @@ import errno
 import os
 import stat
 from operator import attrgetter
-from typing import NamedTuple
 
 from chrono.store.disk import READ_FILE
 from chrono.store.names import fsck_reads, fsck_refuses
 from chrono.store.objects import STREAM_ABOVE_BYTES, FileChanged, Sink
 from chrono.store.statcache import ZERO, Key
+from chrono.tuples import NamedTuple
 
 key_of = attrgetter("st_mtime_ns", "st_ctime_ns", "st_size", "st_ino")
 """The stat key of a result of stat."""

@@ -10,7 +10,6 @@ import errno
 import os
 import stat
 from collections.abc import Callable
-from typing import NamedTuple
 
 from chrono.errors import Conflict
 from chrono.ids import CommitId
@@ -18,6 +17,7 @@ from chrono.store.contents import Contents, Entry, within
 from chrono.store.disk import READ_FILE
 from chrono.store.handles import FolderHandles
 from chrono.store.tree import object_id
+from chrono.tuples import NamedTuple
 
 _ABSENT = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from chrono.clock import from_rfc3339, rfc3339
 from chrono.errors import StoreError
 from chrono.ids import CommitId, TreeId
+from chrono.tuples import NamedTuple
 
 META_TRAILER = "Chrono-Meta"
 TIME_TRAILER = "Chrono-Time"

@@ -5,9 +5,8 @@ Scanning itself is left to `store.scanning`, writing to `store.objects`.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from chrono.ids import TreeId
+from chrono.tuples import NamedTuple
 
 
 class Excluded(NamedTuple):

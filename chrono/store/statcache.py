@@ -12,9 +12,9 @@ import struct
 import zlib
 from array import array
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
 from chrono.store.disk import READ_FILE, Disk
+from chrono.tuples import NamedTuple
 
 Key = tuple[int, int, int, int]
 """(mtime_ns, ctime_ns, size, inode)."""

@@ -6,12 +6,12 @@ Modes and metadata do not matter here, so they are not read. Whose a line is is 
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from chrono.errors import StoreError
 from chrono.store import tree
 from chrono.store.names import tree_name
 from chrono.store.objects import Objects
+from chrono.tuples import NamedTuple
 
 _ENTRY = re.compile(rb"([0-7]+) ([^\0]+)\0(.{20})", re.DOTALL)
 _KINDS = {tree.FOLDER: "folder", tree.LINK: "link", tree.GITLINK: "folder"}

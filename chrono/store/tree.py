@@ -8,9 +8,9 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from chrono.errors import StoreError
+from chrono.tuples import NamedTuple
 
 FILE = 0o100644
 EXECUTABLE = 0o100755

@@ -6,7 +6,6 @@ What meets what is `store.merge`'s, writing trees `store.building`'s, where line
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 from chrono.ids import CommitId, TreeId
 from chrono.store.bases import Parents, merge_bases
@@ -17,6 +16,7 @@ from chrono.store.memory import open_contents
 from chrono.store.merge import MergeConflict, Merger
 from chrono.store.objects import NewObjects, Objects
 from chrono.store.snapshot import Content
+from chrono.tuples import NamedTuple
 
 
 class MergeResult(NamedTuple):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
 
 from chrono.errors import StoreError
 from chrono.ids import CommitId
@@ -21,6 +20,7 @@ from chrono.store.objects import STREAM_ABOVE_BYTES, Objects
 from chrono.store.pack import PackIndex
 from chrono.store.refs import AUTO, Refs
 from chrono.store.turns import Lock, Turn, in_turns
+from chrono.tuples import NamedTuple
 
 PACK_ABOVE = 2000
 """With more loose objects than this they are packed (specs: savepoints section 6)."""

@@ -6,9 +6,9 @@ Which request may carry it is left to `record.propagation`.
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from chrono.trace.ids import EnvelopeId, TraceId, is_short_id, is_trace_id
+from chrono.tuples import NamedTuple
 
 HEADER = "traceparent"
 _LAYOUT = re.compile(r"00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})")

@@ -7,10 +7,11 @@ relative to the project, "/"-separated; errors are `chrono.ChronoError` and what
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, Self
 
 from chrono.clock import Clock
 from chrono.ids import CommitId
+from chrono.tuples import NamedTuple
 from chrono.workspace import project
 from chrono.workspace.actors import actor
 from chrono.workspace.config import environment

@@ -11,7 +11,7 @@ import binascii
 import os
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from chrono.audit.place import LogPlace, open_plain
 from chrono.canonical import Json, NotCanonical, canonical_bytes, parse, recordable
@@ -29,6 +29,7 @@ from chrono.policy.approvals import (
     refusal,
     unfit,
 )
+from chrono.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from chrono.audit.log import AuditLog

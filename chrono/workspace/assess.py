@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from chrono.errors import ChronoError, Denied
 from chrono.layout import HomeLayout, ProjectLayout, find_project
@@ -16,6 +16,7 @@ from chrono.policy.decide import decide, settle, verdict_of
 from chrono.policy.model import DEFAULTS, Cover, Policy, Verdict
 from chrono.scan.command import Refusal
 from chrono.scan.finding import Scan
+from chrono.tuples import NamedTuple
 from chrono.workspace.config import effective_policy, environment, home_layout, ruleset_for, user_home
 from chrono.workspace.machine_world import ClosedWorld, MachineWorld
 from chrono.workspace.project import Workspace

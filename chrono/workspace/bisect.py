@@ -7,10 +7,11 @@ Running the command is handed in by the caller, scratch folders are `workspace.w
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from chrono.errors import ChronoError, NoSuchSavepoint, UsageError
 from chrono.ids import CommitId
+from chrono.tuples import NamedTuple
 from chrono.workspace import timeline, worktrees
 from chrono.workspace.history import branch_name
 from chrono.workspace.ring import CLI_WAIT_S

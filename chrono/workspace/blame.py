@@ -9,12 +9,13 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from chrono.errors import NoSuchSavepoint, UsageError
 from chrono.store.names import is_ours_to_leave
 from chrono.store.tracing import Found, Tracer, line_count, shared_lines
 from chrono.store.tree import object_id
+from chrono.tuples import NamedTuple
 from chrono.workspace import timeline
 from chrono.workspace.timeline import Cause, Step
 

@@ -6,12 +6,13 @@ Merging is left to `workspace.merging`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from chrono.errors import Conflict, NoSuchSavepoint, StoreError, UsageError
 from chrono.ids import CommitId
 from chrono.store.bases import ancestors
 from chrono.store.refs import BRANCHES, check_name
+from chrono.tuples import NamedTuple
 from chrono.workspace.history import branch_name
 from chrono.workspace.mergestate import refuse_during_merge
 from chrono.workspace.oplog import Operation, RefMove, carry_out, write_operation

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from chrono.clock import Clock, SystemClock
 from chrono.errors import ChronoError, RemoteError, UsageError
 from chrono.files import atomic_write
 from chrono.ids import CommitId
 from chrono.layout import HomeLayout, ProjectLayout, find_project
+from chrono.tuples import NamedTuple
 from chrono.workspace import fetch, remotes
 from chrono.workspace.config import ensure_home, home_layout, user_home
 from chrono.workspace.fetch import Arrived

@@ -10,11 +10,12 @@ import hashlib
 import os
 import sys
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from chrono.errors import AuditUnverifiable, ChronoError, PolicyError
 from chrono.layout import POLICY_FILE, HomeLayout, ProjectLayout, default_home
 from chrono.policy.model import DEFAULTS, Pin, Policy, PolicyFile
+from chrono.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from chrono.policy.pin import PolicyPin

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from chrono.errors import RemoteError
+from chrono.tuples import NamedTuple
 from chrono.workspace import logcopy, remotes
 from chrono.workspace.logcopy import Judged
 from chrono.workspace.push import redact

@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 import shlex
 import stat
-from typing import NamedTuple
 
 from chrono.errors import ChronoError, Conflict
 from chrono.files import atomic_write
 from chrono.layout import HomeLayout
+from chrono.tuples import NamedTuple
 from chrono.workspace.usergit import UserRepo
 
 HOOKS = ("pre-commit", "post-commit", "post-checkout", "post-merge", "pre-push")

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import os
 import stat
-from typing import NamedTuple
 
 from chrono.errors import ChronoError
 from chrono.files import atomic_write
 from chrono.layout import HomeLayout, ProjectLayout
 from chrono.policy.cover import within
 from chrono.scan.world import Read
+from chrono.tuples import NamedTuple
 from chrono.workspace.machine_world import read_file
 
 EXCLUDE_LINE = "/.chrono/"

@@ -10,10 +10,11 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from chrono.errors import ChronoError, NoWorkspace, PolicyError
 from chrono.layout import HomeLayout, find_project
+from chrono.tuples import NamedTuple
 from chrono.workspace.config import effective_policy, home_layout
 
 if TYPE_CHECKING:

@@ -6,10 +6,11 @@ Reading objects is left to `store`; making text of the values to `cli.render`.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from chrono.errors import NoSuchSavepoint
 from chrono.ids import CommitId
+from chrono.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from chrono.store.contents import Entry

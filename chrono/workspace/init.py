@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from chrono.clock import Clock, SystemClock
 from chrono.errors import AuditTampered, AuditUnverifiable, ChronoError, Denied, StoreError
 from chrono.files import fsync_dir
 from chrono.layout import ProjectLayout
+from chrono.tuples import NamedTuple
 from chrono.workspace.config import ensure_home, home_layout, user_home
 from chrono.workspace.ground import MAX_FILES, Survey, keep_git_off, proposals, refuse_root, refuse_size, survey
 from chrono.workspace.project import Workspace

@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Sequence
-from typing import NamedTuple
+
+from chrono.tuples import NamedTuple
 
 _MOST = 64
 _SHELLS = frozenset("ash bash busybox cmd.exe dash fish ksh mksh powershell.exe pwsh sh zsh".split())

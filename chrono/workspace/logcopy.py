@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from chrono.errors import AuditTampered, AuditUnverifiable, RemoteError, StoreError
 from chrono.files import file_lock
+from chrono.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from chrono.audit.place import LogPlace

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from chrono.errors import Conflict, NoSuchSavepoint
 from chrono.ids import CommitId
 from chrono.store.disk import READ_FILE
 from chrono.store.names import quote, unquote
 from chrono.store.refs import MERGE, RESCUE
+from chrono.tuples import NamedTuple
 from chrono.workspace.oplog import Operation, RefMove, carry_out, newest_operation, operations, write_operation
 from chrono.workspace.ring import AtStep, go_on
 

@@ -6,7 +6,7 @@ What the merged files are is computed by `store.merge` in memory; they reach the
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from chrono.errors import Conflict
 from chrono.ids import CommitId
@@ -14,6 +14,7 @@ from chrono.store.bases import ancestors
 from chrono.store.filemerge import Labels
 from chrono.store.merge import MergeConflict
 from chrono.store.refs import BRANCHES, MERGE
+from chrono.tuples import NamedTuple
 from chrono.workspace.branches import Parents
 from chrono.workspace.history import branch_name
 from chrono.workspace.mergestate import conclude, conflict_text, refuse_during_merge, required_merge

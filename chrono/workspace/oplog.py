@@ -7,11 +7,12 @@ to take back is decided by `workspace.undoing`; savepoints are not operations: t
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from chrono.errors import NoSuchSavepoint
 from chrono.ids import CommitId
 from chrono.store.refs import OPERATIONS
+from chrono.tuples import NamedTuple
 from chrono.workspace.ring import AtStep, RingNote, go_on, turn_ring
 
 if TYPE_CHECKING:

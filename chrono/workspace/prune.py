@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from chrono.errors import Conflict, NoSuchSavepoint
 from chrono.files import atomic_write
 from chrono.ids import CommitId
 from chrono.store.refs import AUTO, BRANCHES, RESCUE
+from chrono.tuples import NamedTuple
 from chrono.workspace import retention
 from chrono.workspace.history import branch_name
 from chrono.workspace.oplog import operations

@@ -6,9 +6,10 @@ The list of remotes and names is `workspace.remotes`'s, the copy of the log `wor
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from chrono.errors import Denied
+from chrono.tuples import NamedTuple
 from chrono.workspace import logcopy, remotes
 from chrono.workspace.credentials import credential_files
 from chrono.workspace.remotes import LOGS, TRACKING, Remote

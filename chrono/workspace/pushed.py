@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
 
+from chrono.tuples import NamedTuple
 from chrono.workspace.staged import Trouble, blobs, secret_in
 from chrono.workspace.usergit import NoGit, UserRepo, ask
 

@@ -7,7 +7,7 @@ Both are idempotent and run under the store lock, before anything new is written
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from chrono.audit.place import open_plain, project_place
 from chrono.audit.record import Act, Actor, Entry, read
@@ -15,6 +15,7 @@ from chrono.canonical import Json, NotCanonical
 from chrono.errors import NoSuchSavepoint
 from chrono.ids import CommitId
 from chrono.store.refs import OPERATIONS
+from chrono.tuples import NamedTuple
 from chrono.workspace.mergestate import conclude
 from chrono.workspace.oplog import carry_out, newest_operation, read_operation
 from chrono.workspace.restoring import finish, note_restore, noted

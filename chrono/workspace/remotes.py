@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from chrono.canonical import Json, NotCanonical, canonical_bytes, parse
 from chrono.errors import AuditUnverifiable, RemoteError, UsageError
@@ -16,6 +16,7 @@ from chrono.files import atomic_write
 from chrono.policy.cover import within
 from chrono.store.gitprogram import Address, address
 from chrono.store.names import quote, unquote
+from chrono.tuples import NamedTuple
 from chrono.workspace.ring import CLI_WAIT_S
 
 if TYPE_CHECKING:

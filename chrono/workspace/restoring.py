@@ -7,9 +7,10 @@ by `store`; `workspace.recover` goes on with a restore that a crash cut short.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from chrono.ids import CommitId, OpId
+from chrono.tuples import NamedTuple
 from chrono.workspace.oplog import (
     EVENTS,
     Operation,

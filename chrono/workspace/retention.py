@@ -7,9 +7,9 @@ not even looked at here: they never go.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 from chrono.ids import CommitId
+from chrono.tuples import NamedTuple
 
 HOUR_NS = 3_600_000_000_000
 DAY_NS = 24 * HOUR_NS

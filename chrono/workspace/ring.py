@@ -9,12 +9,13 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from chrono.clock import rfc3339
 from chrono.ids import CommitId, OpId
 from chrono.policy.model import Cover, Excluded
 from chrono.scan.gitindex import is_tracked
+from chrono.tuples import NamedTuple
 from chrono.workspace.history import branch_name, newest
 from chrono.workspace.machine_world import read_file
 

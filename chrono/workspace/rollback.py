@@ -6,10 +6,11 @@ printing the plan first is left to `cli`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from chrono.errors import Conflict, NoSuchSavepoint
 from chrono.ids import CommitId
+from chrono.tuples import NamedTuple
 from chrono.workspace.history import RESCUES, branch_name, newest
 from chrono.workspace.mergestate import dropped_merge
 from chrono.workspace.restoring import STEPS as RESTORE_STEPS

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
 
 from chrono.audit.redact import issued, redact
 from chrono.layout import PROJECT_DIR
 from chrono.scan.places import in_home, is_secret_name
+from chrono.tuples import NamedTuple
 from chrono.workspace.usergit import UserRepo, ask
 
 MAX_BYTES = 1_000_000

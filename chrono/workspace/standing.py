@@ -6,10 +6,10 @@ The pin is read and written by `audit.pin`; what follows for a command is said b
 from __future__ import annotations
 
 import os
-from typing import NamedTuple
 
 from chrono.layout import FORMAT_VERSION, HomeLayout, ProjectLayout
 from chrono.scan.world import Read
+from chrono.tuples import NamedTuple
 from chrono.workspace.machine_world import read_file
 
 

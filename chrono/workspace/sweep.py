@@ -10,9 +10,9 @@ import os
 import re
 import shlex
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from chrono.scan.follow.scripts import ENDINGS, language_of_first_line
+from chrono.tuples import NamedTuple
 
 MAX_FILES = 2_000
 MAX_FILE_BYTES = 1_000_000

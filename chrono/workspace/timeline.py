@@ -10,11 +10,12 @@ from __future__ import annotations
 import os
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from chrono.clock import from_rfc3339
 from chrono.errors import AuditUnverifiable, NoSuchSavepoint
 from chrono.ids import CommitId
+from chrono.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from chrono.store.savepoint import Savepoint

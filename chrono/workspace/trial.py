@@ -12,10 +12,10 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from chrono.audit.keys import without_secrets
 from chrono.errors import UsageError
+from chrono.tuples import NamedTuple
 
 TIMED_OUT = 124
 """The exit code of a run that took too long, as of the program `timeout`."""

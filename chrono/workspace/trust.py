@@ -8,12 +8,13 @@ What would loosen is shown beforehand by `cli`; that no agent may do this is a r
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from chrono.errors import ChronoError
 from chrono.files import atomic_write
 from chrono.layout import HomeLayout
 from chrono.policy.model import DEFAULTS, Ignored, PolicyFile
+from chrono.tuples import NamedTuple
 from chrono.workspace.config import project_policy, read_policy
 from chrono.workspace.savepoints import CLI_WAIT_S
 

@@ -6,11 +6,12 @@ is an operation itself, so it can be undone. The log it works on is `workspace.o
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from chrono.errors import Conflict, NoSuchSavepoint
 from chrono.ids import CommitId
 from chrono.store.refs import BRANCHES, MERGE, RESCUE
+from chrono.tuples import NamedTuple
 from chrono.workspace.branches import is_held, reversed_changes
 from chrono.workspace.history import branch_name
 from chrono.workspace.mergestate import dropped_merge

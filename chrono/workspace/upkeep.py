@@ -9,10 +9,11 @@ from __future__ import annotations
 import os
 import sys
 import time
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from chrono.errors import ChronoError, Locked
 from chrono.ids import CommitId
+from chrono.tuples import NamedTuple
 
 if TYPE_CHECKING:
     import subprocess

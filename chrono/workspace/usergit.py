@@ -11,9 +11,9 @@ import os
 import shutil
 import subprocess
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from chrono.errors import ChronoError
+from chrono.tuples import NamedTuple
 
 WAIT_S = 60.0
 

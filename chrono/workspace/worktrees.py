@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from chrono.canonical import Json, NotCanonical, canonical_bytes, parse
 from chrono.errors import ChronoError, Conflict, StoreError, UsageError
@@ -19,6 +19,7 @@ from chrono.ids import CommitId
 from chrono.layout import find_project
 from chrono.policy.cover import within
 from chrono.store.names import quote, unquote
+from chrono.tuples import NamedTuple
 from chrono.workspace.ring import CLI_WAIT_S
 
 if TYPE_CHECKING:

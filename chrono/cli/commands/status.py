@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -13,6 +13,7 @@ from chrono.cli.place import readable_policy, workspace
 from chrono.cli.render import Screen
 from chrono.cli.text import Styled, age, count
 from chrono.errors import ChronoError
+from chrono.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from chrono.guard.sessions import Seen

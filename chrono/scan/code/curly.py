@@ -7,10 +7,10 @@ passed over, a token at a time.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 from chrono.scan.code import tree
 from chrono.scan.code.effects import TooMuch
+from chrono.tuples import NamedTuple
 
 MAX_TOKENS = 120_000
 UNREAD = tree.Name("\0unread")

@@ -5,13 +5,14 @@ Running it is left to `interpret`.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from chrono.scan.code import tree
 from chrono.scan.code.values import (
     ANY,
     Items,
 )
+from chrono.tuples import NamedTuple
 
 Value = object
 

@@ -6,7 +6,6 @@ What a language consists of (its Language) is left to its own file, reading to i
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 from chrono.scan.code.arguments import argument_values
 from chrono.scan.code.effects import Effects, TooMuch
@@ -15,6 +14,7 @@ from chrono.scan.code.interpret import Machine
 from chrono.scan.code.modules import Modules, Reader
 from chrono.scan.command import Evaluation, Refusal, Word
 from chrono.scan.world import World
+from chrono.tuples import NamedTuple
 
 _SMALL = 60_000
 

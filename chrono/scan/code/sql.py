@@ -5,7 +5,7 @@ Other databases' languages are left to `nosql`; which programs take SQL to the r
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from chrono.tuples import NamedTuple
 
 MAX_TOKENS = 60_000
 MAX_EFFECTS = 200

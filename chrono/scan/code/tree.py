@@ -6,7 +6,8 @@ Each language's reader builds it; `interpret` runs it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+
+from chrono.tuples import NamedTuple
 
 Node = object
 """Any of the classes below."""

@@ -6,11 +6,11 @@ Makefiles are left to `makefile` and `make`; what the recipes do to the shell ev
 from __future__ import annotations
 
 import os
-from typing import NamedTuple
 
 from chrono.scan.command import Pattern, Refusal, Word
 from chrono.scan.follow.scene import File, Scene, Started, program_name
 from chrono.scan.follow.scripts import language_of_first_line, language_of_program
+from chrono.tuples import NamedTuple
 
 MAX_RECIPES = 200
 _VALUE_OPTIONS = frozenset(

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import NamedTuple
+
+from chrono.tuples import NamedTuple
 
 MAX_EXPANSIONS = 20_000
 MAX_TEXT = 200_000

@@ -7,11 +7,11 @@ script's text does is left to the shell evaluator.
 from __future__ import annotations
 
 import os
-from typing import NamedTuple
 
 from chrono.scan.command import Refusal, Word
 from chrono.scan.follow.runners import from_runner, skip_options, unversioned
 from chrono.scan.follow.scene import Scene, Started, mapping
+from chrono.tuples import NamedTuple
 
 Answers = list[Started | Refusal]
 

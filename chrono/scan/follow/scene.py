@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import NamedTuple
 
 from chrono.scan.command import Command, Many, Pattern, Refusal, Word
 from chrono.scan.world import Read, World
+from chrono.tuples import NamedTuple
 
 MAX_FILE_BYTES = 1_000_000
 MAX_MATCHES = 32

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import NamedTuple
 
 from chrono.scan.shell.machine import Inner
 from chrono.scan.shell.state import Argv, State
 from chrono.scan.shell.values import MANY_FIELDS, collapse, resolve
+from chrono.tuples import NamedTuple
 
 _LEADING = frozenset(("-H", "-L", "-P", "-E", "-X", "-x", "-s"))
 _EXECS = frozenset(("-exec", "-execdir", "-ok", "-okdir"))

@@ -5,10 +5,10 @@ from __future__ import annotations
 import binascii
 import re
 from collections.abc import Callable
-from typing import NamedTuple
 
 from chrono.scan.shell.ansi import decode_printf, from_bytes, to_bytes
 from chrono.scan.shell.sed import sed
+from chrono.tuples import NamedTuple
 
 MAX_LINES = 20_000
 Options = list[str]

@@ -7,7 +7,6 @@ Walking the text is left to `interpret`, single commands to `simple`, programs t
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 from chrono.scan.command import Command, Redirect, Refusal
 from chrono.scan.shell.ansi import from_bytes
@@ -19,6 +18,7 @@ from chrono.scan.shell.state import NONZERO_STATUS, Argv, State, Value, settle
 from chrono.scan.shell.syntax import Assign, Body, Node, Process, Subst
 from chrono.scan.shell.values import clean, file_key, to_word
 from chrono.scan.world import Read, World
+from chrono.tuples import NamedTuple
 
 MAX_STEPS = 4000
 MAX_ROUNDS = 300

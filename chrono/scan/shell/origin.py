@@ -6,7 +6,8 @@ What is reported with it is left to `machine`.
 from __future__ import annotations
 
 from bisect import bisect_right
-from typing import NamedTuple
+
+from chrono.tuples import NamedTuple
 
 Via = tuple[str, ...]
 Span = tuple[int, int]

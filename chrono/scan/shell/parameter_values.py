@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from chrono.scan.shell import globs
 from chrono.scan.shell.ansi import decode_ansi
@@ -13,6 +13,7 @@ from chrono.scan.shell.state import Array, State, Value
 from chrono.scan.shell.syntax import Param, Word
 from chrono.scan.shell.values import MANY_FIELDS
 from chrono.scan.shell.zsh import modified
+from chrono.tuples import NamedTuple
 
 
 class ListValue(NamedTuple):

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import NamedTuple
 
 from chrono.scan.expression import expression
 from chrono.scan.shell.lexer import Reader
 from chrono.scan.shell.syntax import Param, Part, Process, Quoted, Subst, Text, Word
+from chrono.tuples import NamedTuple
 
 _NAME = expression(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$!-]")
 _OPERATOR = expression(r":[-=?+]|[-=?+]|##|#|%%|%|//|/#|/%|/|\^\^|\^|,,|,|@|:")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import NamedTuple
 
 from chrono.scan.shell.braces import expand_braces, may_expand
 from chrono.scan.shell.conditional import read_conditional
@@ -49,6 +48,7 @@ from chrono.scan.shell.words import (
     read_heredoc_body,
     read_word,
 )
+from chrono.tuples import NamedTuple
 
 _EDGE = r"(?=[ \t\n;&|()<>]|\\\n|\Z)"
 _CLOSER = re.compile(rf"(?:then|else|elif|fi|do|done|esac|\}}){_EDGE}")

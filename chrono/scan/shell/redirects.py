@@ -5,14 +5,13 @@ Files' contents are kept by the interpreter.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from chrono.scan.command import Redirect
 from chrono.scan.shell import expand
 from chrono.scan.shell.machine import Machine
 from chrono.scan.shell.state import Argv, State
 from chrono.scan.shell.syntax import Redir
 from chrono.scan.shell.values import file_key, resolve, to_word
+from chrono.tuples import NamedTuple
 
 _TO_FILE = frozenset((">", ">|", ">>", "&>", "&>>", ">&", "<>"))
 _NOWHERE = frozenset(("/dev/null", "/dev/stderr", "/dev/tty", "/dev/fd/2"))

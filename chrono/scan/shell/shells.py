@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from chrono.scan.expression import expression
 from chrono.scan.shell.state import Argv
 from chrono.scan.shell.values import MANY_FIELDS
+from chrono.tuples import NamedTuple
 
 SHELLS = {
     "sh": "sh", "dash": "dash", "ash": "dash", "posh": "dash", "bash": "bash", "rbash": "bash", "ksh": "bash",

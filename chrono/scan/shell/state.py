@@ -6,10 +6,10 @@ What commands do to it is left to `interpret` and `builtins`; values themselves 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 from chrono.scan.shell.syntax import Node
 from chrono.scan.shell.values import MANY_FIELDS, MAX_ALTERNATIVES, MAX_VALUE_CHARS, join_fields, join_text, union
+from chrono.tuples import NamedTuple
 
 MAX_ORIGINS = 8
 UNKNOWN_STATUS = -1

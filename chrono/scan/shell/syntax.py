@@ -6,7 +6,7 @@ characters of the text that was parsed.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from chrono.tuples import NamedTuple
 
 
 class Text(NamedTuple):

@@ -5,11 +5,10 @@ Which programs those are is told by `wrappers`, `elsewhere` and `sinks`.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from chrono.scan.shell.machine import Inner
 from chrono.scan.shell.state import Argv
 from chrono.scan.shell.values import MANY_FIELDS
+from chrono.tuples import NamedTuple
 
 
 class Options(NamedTuple):

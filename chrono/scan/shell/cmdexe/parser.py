@@ -6,7 +6,8 @@ Variables are left to `expansion`, running to `interpret`.
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+
+from chrono.tuples import NamedTuple
 
 MAX_DEPTH = 40
 MAX_NODES = 8_000

@@ -5,11 +5,10 @@ What a command does is left to `commands` and to the rules.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from chrono.scan.shell.powershell.parameters import ALIASES as _ALIAS_TABLE
 from chrono.scan.shell.powershell.parameters import PARAMETERS
 from chrono.scan.shell.powershell.values import Value
+from chrono.tuples import NamedTuple
 
 _COMMON_SWITCHES = ("Verbose", "Debug", "WhatIf", "Confirm")
 _COMMON_VALUES = (

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import product
-from typing import NamedTuple
 
 from chrono.scan.command import UNKNOWN as UNKNOWN_WORD
 from chrono.scan.command import Command, Redirect, Refusal, Word
@@ -27,6 +26,7 @@ from chrono.scan.shell.powershell.values import (
 )
 from chrono.scan.shell.values import to_word
 from chrono.scan.world import World
+from chrono.tuples import NamedTuple
 
 MAX_STEPS = 6_000
 MAX_COMMANDS = 400

@@ -5,7 +5,7 @@ Building it is left to `parser`, `expressions` and `lexer`; what it does to `int
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from chrono.tuples import NamedTuple
 
 Span = tuple[int, int]
 

@@ -7,11 +7,11 @@ values is left to `operators` and `library`.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from chrono.scan.command import Word
 from chrono.scan.shell.powershell.syntax import Block
 from chrono.scan.shell.values import collapse, join_text, to_word
+from chrono.tuples import NamedTuple
 
 Argv = tuple[Word, ...]
 Feeds = tuple[Argv, ...]
