@@ -133,6 +133,7 @@ _SECRET_NAMES = frozenset(
     "kubeconfig .git-credentials .dockercfg wallet.dat".split()
 )
 _SECRET_ENDS = (".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".ppk", ".ovpn", ".tfvars")
+_HISTORIES = frozenset(("fish_history", "consolehost_history.txt", ".lesshst", ".viminfo", "bash_history"))
 _BROWSER_SECRETS = ("login data", "cookies", "logins.json", "key4.db", "web data", "local state", "cookies.sqlite")
 
 _ETC_CREDENTIALS = frozenset(
@@ -310,6 +311,12 @@ def is_secret_name(name: str) -> bool:
     if lower.startswith(".env."):
         return not lower.endswith(("example", "sample", "template", "dist", "defaults"))
     return lower in _SECRET_NAMES or lower.endswith(_SECRET_ENDS)
+
+
+def is_history(name: str) -> bool:
+    """Whether a shell or another prompt keeps what was typed in a file of this name: passwords are among it."""
+    lower = name.lower()
+    return lower in _HISTORIES or (lower[:1] == "." and lower.endswith(("_history", "-history", "histfile")))
 
 
 def in_etc(path: str) -> str | None:

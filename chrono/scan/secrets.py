@@ -91,7 +91,8 @@ def _as_sent(spots: tuple[Spot, ...], ground: Ground) -> Iterator[Touch]:
 
 
 def _is_secret_file(path: str) -> bool:
-    return places.is_secret_name(path.rpartition("/")[2])
+    name = path.rpartition("/")[2]
+    return places.is_secret_name(name) or places.is_history(name)
 
 
 def _is_vault(path: str, ground: Ground) -> bool:
@@ -148,6 +149,13 @@ def _wget(command: Command) -> Iterator[Word]:
     yield from parse(command.argv, _WGET).values("--post-file", "--body-file")
 
 
+def _socat(command: Command) -> Iterator[Word]:
+    """`socat FILE:… TCP:…`."""
+    for word in command.argv[1:]:
+        if isinstance(word, str) and word.lower().startswith(("file:", "open:", "gopen:")):
+            yield word.partition(":")[2].partition(",")[0]
+
+
 def _httpie(command: Command) -> Iterator[Word]:
     for word in command.argv[1:]:
         if isinstance(word, str) and "@" in word and "://" not in word:
@@ -200,16 +208,18 @@ _SENDS: dict[str, Callable[[Command], Iterator[Word]]] = {
     "wget": _wget,
     **dict.fromkeys(("http", "https", "xh"), _httpie),
     **dict.fromkeys(
-        "nc ncat netcat telnet socat openssl dig nslookup host drill ping whois mail mailx sendmail mutt ssh".split(),
+        "send-data nc ncat netcat telnet openssl dig nslookup host drill ping whois mail mailx sendmail mutt "
+        "ssh".split(),
         _nothing,
     ),
+    "socat": _socat,
     **dict.fromkeys(("invoke-webrequest", "invoke-restmethod", "send-mailmessage"), _web),
     **dict.fromkeys(("scp", "rsync", "sftp"), _to_host),
     **dict.fromkeys(("aws", "gsutil", "gcloud", "rclone", "mc", "s3cmd", "s5cmd", "az", "b2"), _to_bucket),
     **dict.fromkeys(("gh", "glab"), _to_hub),
 }
 _BY_WORDS = frozenset(
-    "curl wget http https xh nc ncat netcat telnet socat openssl dig nslookup host drill ping whois mail mailx "
-    "sendmail mutt gh glab ssh invoke-webrequest invoke-restmethod send-mailmessage".split()
+    "send-data curl wget http https xh nc ncat netcat telnet socat openssl dig nslookup host drill ping whois mail "
+    "mailx sendmail mutt gh glab ssh invoke-webrequest invoke-restmethod send-mailmessage".split()
 )
 """Senders whose standard input and command substitutions leave the machine."""

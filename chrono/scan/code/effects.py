@@ -217,6 +217,21 @@ class Effects:
         port = str(port) if isinstance(port, int) else port
         self.peer = (word_of(host), word_of(port))
 
+    def send(self, body: object) -> None:
+        """Something leaves through a connection: the secrets that were read before, where it can be what they hold."""
+        host: Word = self.peer[0] if self.peer is not None else UNKNOWN
+        read = [command.argv for command in self._commands if command.argv[0] == "cat"]
+        if isinstance(body, Thing) and body.kind == "file":
+            read = [argv for argv in read if argv[1:] == (word_of(body.fields["path"]),)]
+        elif isinstance(body, str):
+            read = [argv for argv in read if self._may_hold(body, argv[-1])]
+        if read:
+            self.command("send-data", host, upstream=tuple(read))
+
+    def _may_hold(self, text: str, path: Word) -> bool:
+        held = self.content(path) if isinstance(path, str) else ANY
+        return not isinstance(held, str) or (held.strip() != "" and held.strip() in text)
+
     def shell_on_socket(self) -> None:
         if self.peer is not None:
             self.command("reverse-shell", *self.peer)

@@ -543,6 +543,8 @@ def _thing_method(run: Machine, owner: Thing, name: str, args: Arguments) -> Val
                     run.invoke(value, Arguments((owner,), {}))
             return owner
     if owner.kind == "socket":
+        if name in ("write", "end", "send") and args.values:
+            run.effects.send(args.at(0))
         if name == "connect":
             _connect(run, args)
             return owner

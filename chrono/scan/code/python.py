@@ -16,7 +16,7 @@ LANGUAGE = Language(
     telling=tuple(
         (
             "rmtree remove unlink rmdir system popen subprocess exec spawn eval __import__ getattr importlib "
-            "shutil pathlib b64decode socket write open truncate chmod sql"
+            "shutil pathlib b64decode socket write open truncate chmod sql pickle marshal .run( .sudo("
         ).split()
     ),
     loads_modules=True,

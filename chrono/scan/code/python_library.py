@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable
 from functools import lru_cache
 
-from chrono.scan.code import git_bindings, texts
+from chrono.scan.code import git_bindings, python_runners, texts
 from chrono.scan.code.arguments import argument_list
 from chrono.scan.code.frames import Arguments, Closure, Value
 from chrono.scan.code.interpret import Machine
@@ -161,7 +161,7 @@ class PythonLibrary:
             return git_bindings.porcelain(run, last, args)
         if owner.startswith("pathlib.") and args.values:
             return path_method(run, args.values[0], last, args._replace(values=args.values[1:]))
-        return git_bindings.opened(name, args)
+        return python_runners.opened(name) or git_bindings.opened(name, args)
 
     def method(self, run: Machine, owner: Value, name: str, args: Arguments) -> Value:
         if isinstance(owner, Text | str | bytes):
@@ -336,6 +336,8 @@ def _exec(run: Machine, args: Arguments) -> Value:
             run.effects.run_code("python", ANY, text.fields["url"])
         elif isinstance(text, Thing) and text.kind == "received":
             run.effects.shell_on_socket()
+        elif isinstance(text, Thing) and text.kind == "compiled":
+            run.effects.run_code("compiled", ANY)
         elif text is not None:
             run.effects.run_code("python", text)
     return result
@@ -431,6 +433,9 @@ CALLS: dict[str, Handler] = {
     "invoke.run": _shell_text,
     "fabric.local": _shell_text,
     "fabric.api.local": _shell_text,
+    "fabric.api.run": python_runners.remote_text,
+    "fabric.api.sudo": python_runners.remote_text,
+    "invoke.sudo": _shell_text,
     "os.startfile": _program_words,
     "subprocess.run": _subprocess,
     "subprocess.call": _subprocess,
@@ -518,11 +523,16 @@ def _thing_method(run: Machine, owner: Thing, name: str, args: Arguments) -> Val
         return path_method(run, owner, name, args)
     if kind == "git":
         return git_bindings.method(run, owner, name, args)
+    if kind == "runner":
+        return python_runners.method(run, owner, name, args)
     if kind == "file":
         return _file_method(run, owner, name, args)
     if kind == "socket":
         if name == "connect":
             return connect(run, args)
+        if name in ("send", "sendall", "sendto", "sendfile", "write"):
+            run.effects.send(args.at(0))
+            return ANY
         if name in ("recv", "recvfrom", "read", "readline"):
             return Thing("received")
         return owner if name in _SAME else ANY
@@ -616,6 +626,8 @@ def _any_method(run: Machine, owner: Value, name: str, args: Arguments) -> Value
         place = 1 if name == "run_in_executor" else 0
         if len(args.values) > place:
             return run.invoke(args.values[place], args._replace(values=args.values[place + 1 :]))
+    if name in ("run", "sudo", "local") and not isinstance(owner, Thing) and python_runners.guessed(run, name, args):
+        return ANY
     if name in ("map", "starmap", "imap", "imap_unordered") and len(args.values) > 1:
         return map_call(run, args)
     return None

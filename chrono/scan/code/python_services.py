@@ -63,6 +63,20 @@ def connect(run: Machine, args: Arguments) -> Value:
     return Thing("socket")
 
 
+def _unpickle(run: Machine, args: Arguments) -> Value:
+    """An object out of a stream runs what the stream says."""
+    stream = args.at(0)
+    if isinstance(stream, Thing) and stream.kind == "response":
+        run.effects.run_code("pickle", ANY, stream.fields["url"])
+    elif isinstance(stream, Thing) and stream.kind == "file":
+        run.effects.run_code("pickle", stream.fields["path"])
+    elif isinstance(stream, bytes) or (isinstance(stream, Thing) and stream.kind == "received"):
+        run.effects.run_code("pickle", "-")
+    elif isinstance(stream, str):
+        run.effects.run_code("pickle", stream)
+    return ANY
+
+
 def _database(product: str, where: str) -> Handler:
     def call(run: Machine, args: Arguments) -> Value:
         return Thing("database", product=product, where=args.at(0, where) if args.at(0, where) is not None else ANY)
@@ -79,6 +93,14 @@ def _engine(run: Machine, args: Arguments) -> Value:
 
 
 SERVICES: dict[str, Handler] = {
+    **dict.fromkeys(
+        "pickle.load pickle.loads cPickle.load cPickle.loads dill.load dill.loads cloudpickle.load cloudpickle.loads "
+        "joblib.load torch.load pandas.read_pickle jsonpickle.decode shelve.open".split(),
+        _unpickle,
+    ),
+    "marshal.loads": lambda run, args: Thing("compiled"),
+    "marshal.load": lambda run, args: Thing("compiled"),
+    "types.CodeType": lambda run, args: Thing("compiled"),
     "json.load": _json_load,
     "json.loads": _json_load,
     "json.dump": _json_dump,

@@ -29,7 +29,9 @@ def from_preloads(scene: Scene) -> list[Started | Refusal]:
         found += [("RUBYOPT", path, "ruby") for path in _loaded(given.get("RUBYOPT"))]
     elif language == "python" and _is_interactive(scene.args):
         found.append(("PYTHONSTARTUP", str(given.get("PYTHONSTARTUP", "")), "python"))
-    elif scene.program in SHELLS and scene.program not in ("bash", "zsh") and _is_interactive(scene.args):
+    if language == "python" and "PYTHONPATH" in given:
+        found += [("PYTHONPATH", path, "python") for path in _customised(given["PYTHONPATH"])]
+    if scene.program in SHELLS and scene.program not in ("bash", "zsh") and _is_interactive(scene.args):
         found.append(("ENV", str(given.get("ENV", "")), "sh"))
     return [
         answer._replace(via=(*answer.via[:-1], f"{name}={answer.via[-1]}")) if isinstance(answer, Started) else answer
@@ -44,6 +46,12 @@ def _loaded(value: Word | None) -> list[str]:
     words = value.replace("=", " ").split() if isinstance(value, str) else []
     behind = [word for before, word in pairwise(words) if before in _LOADS]
     return behind + [word[2:] for word in words if word.startswith(("-r.", "-r/"))]
+
+
+def _customised(value: Word) -> list[str]:
+    """The modules that Python's `site` imports by itself, in the folders of PYTHONPATH."""
+    folders = [part for part in value.split(":")[:8] if part] if isinstance(value, str) else []
+    return [f"{folder}/{name}.py" for folder in folders for name in ("sitecustomize", "usercustomize")]
 
 
 def _is_interactive(args: tuple[Word, ...]) -> bool:

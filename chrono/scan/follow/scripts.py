@@ -14,7 +14,9 @@ SHELLS = {
     "sh": "sh", "dash": "sh", "ash": "sh", "posh": "sh", "bash": "bash", "rbash": "bash", "ksh": "bash",
     "ksh93": "bash", "mksh": "bash", "zsh": "zsh",
 }  # fmt: skip
-NODE_LIKE = frozenset(("node", "nodejs", "tsx", "ts-node", "ts-node-esm", "esno", "babel-node", "nodemon", "iojs"))
+NODE_LIKE = frozenset(
+    ("node", "nodejs", "tsx", "ts-node", "ts-node-esm", "esno", "babel-node", "nodemon", "iojs", "zx")
+)
 ENDINGS = {
     "sh": "sh", "bash": "bash", "zsh": "zsh", "ksh": "bash", "command": "sh", "py": "python", "pyw": "python",
     "js": "javascript", "mjs": "javascript", "cjs": "javascript", "ts": "javascript", "mts": "javascript",

@@ -14,6 +14,7 @@ from chrono.scan.follow.scene import File, Scene, Started, mapping
 Answers = list[Started | Refusal]
 
 MAX_TEST_FILES = 12
+MAX_TEST_FUNCTIONS = 40
 _SESSION = """
 class _Session:
     def run(self, *words, **more):
@@ -151,19 +152,31 @@ def _decorated(scene: Scene, path: str, mark: str, wanted: list[str], prelude: s
     return [scene.start(text, "python", scene.shown(file.path), file=file)]
 
 
+_TEST = re.compile(r"^def (test\w*)", re.M)
+_HOOK = re.compile(r"^def (pytest_\w+)\(", re.M)
+_FIXTURE = re.compile(_DECORATED.format("fixture"), re.M)
+
+
+def _around(text: str) -> list[str]:
+    """The functions that pytest calls by itself: its hooks, and fixtures."""
+    return [*_HOOK.findall(text), *_FIXTURE.findall(text)][:MAX_TEST_FUNCTIONS]
+
+
 def _pytest(scene: Scene) -> Answers:
     """`conftest.py` around the tests, and the test functions of files that are named."""
     named = [word.partition("::")[0] for word in _operands(scene.args)]
-    folders = dict.fromkeys([scene.cwd, *(scene.path(os.path.dirname(word) or ".") or scene.cwd for word in named)])
+    homes = (os.path.dirname(word) if word.endswith(".py") else word for word in named)
+    folders = dict.fromkeys([scene.cwd, *(scene.path(home or ".") or scene.cwd for home in homes)])
     answers: Answers = []
     for folder in list(folders)[:4]:
         file = scene.read(os.path.join(folder, "conftest.py"))
         if isinstance(file, File):
-            answers.append(scene.start(file.text, "python", scene.shown(file.path), file=file))
+            calls = "".join(f"{name}()\n" for name in _around(file.text))
+            answers.append(scene.start(f"{file.text}\n{calls}", "python", scene.shown(file.path), file=file))
     for word in [word for word in named if word.endswith(".py")][:MAX_TEST_FILES]:
         file = scene.read(scene.path(word) or word)
         if isinstance(file, File):
-            calls = "".join(f"{name}()\n" for name in re.findall(r"^def (test\w*)", file.text, re.M))
+            calls = "".join(f"{name}()\n" for name in (*_around(file.text), *_TEST.findall(file.text)))
             answers.append(scene.start(f"{file.text}\n{calls}", "python", scene.shown(file.path), file=file))
     return answers
 

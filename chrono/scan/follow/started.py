@@ -18,7 +18,7 @@ MAX_DEPTH = 4
 
 FOLLOWED = frozenset(
     "sh dash ash posh bash rbash ksh mksh zsh python pypy pythonw ipython jython micropython py ruby jruby "
-    "truffleruby perl php pwsh powershell cmd node nodejs tsx ts-node ts-node-esm esno babel-node nodemon iojs deno "
+    "truffleruby perl php pwsh powershell cmd node nodejs tsx ts-node ts-node-esm esno babel-node nodemon iojs zx deno "
     "bun bunx npx pnpx npm pnpm yarn yarnpkg cnpm ni nr run-s run-p npm-run-all concurrently wireit composer pip uv "
     "poetry pipenv pdm rye hatch pixi conda mamba micromamba dotenv mise asdf bundle coverage doppler direnv heroku "
     "poe poethepoet make gmake gnumake mingw32-make remake task go-task just tox nox inv invoke fab pytest py.test "

@@ -353,7 +353,7 @@ BUILTINS: dict[str, Handler] = {
     "bind": _nothing,
     "complete": _nothing,
     "compopt": _nothing,
-    "history": _nothing,
+    "history": _unknown,
     "setopt": _nothing,
     "unsetopt": _nothing,
     "autoload": _nothing,

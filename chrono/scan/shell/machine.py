@@ -102,12 +102,17 @@ class Aborted(Exception):
     """An expansion failed (`${name:?}` of a name that is not set), so the command around it does not run."""
 
 
+_TELLING = frozenset(("history", "fc"))
+_TELLING_ALONE = frozenset((("set",), ("export",), ("export", "-p"), ("declare",), ("typeset",), ("declare", "-x")))
+"""Builtins whose output is worth knowing where it goes."""
+
+
 class Machine:
     """One evaluation.
 
     - Gathered: `commands`, `refusals`, `writes`, `files` (path -> text, None where it is not known), `file_sources`
-      (path -> argvs whose output it holds), `copies` (path -> file of the machine that it was copied from),
-      `made` (folders that the text itself has surely made).
+      (path -> argvs whose output it holds), `copies` (path -> file of the machine that it was copied from), `made`
+      (folders that the text itself has surely made), `descriptors` (number -> file that `exec` keeps open).
     - Where it stands: `here` (offsets in the text that runs), `origin` (that text's file, None for the outermost),
       `via`, `dialect`, the running `calls` and `loops`. `homes`: for functions out of a file, it and its link.
     - Of the command that runs: `redirects`, `assigns`, `unset` names, `sources` (argvs whose output is in its words),
@@ -136,6 +141,7 @@ class Machine:
         self.writes: list[tuple[Redirect, tuple[int, int]]] = []
         self.files: dict[str, str | None] = {}
         self.file_sources: dict[str, tuple[Argv, ...]] = {}
+        self.descriptors: dict[str, str | None] = {}
         self.copies: dict[str, str] = {}
         self.made: set[str] = set()
         self.fed: dict[str, str] = {}
@@ -340,7 +346,11 @@ class Machine:
         """Argvs of the programs reported since, as this room's fields, the last few."""
         from chrono.scan.shell.values import from_word
 
-        found = [tuple(map(from_word, command.argv)) for command in self.commands[mark:] if not command.builtin]
+        found = [
+            tuple(map(from_word, command.argv))
+            for command in self.commands[mark:]
+            if not command.builtin or command.argv[0] in _TELLING or command.argv in _TELLING_ALONE
+        ]
         return tuple(dict.fromkeys(found[-8:]))
 
     def span(self) -> tuple[int, int]:

@@ -9,10 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from chrono.scan.shell import zsh_blocks
 from chrono.scan.shell.braces import expand_braces, may_expand
 from chrono.scan.shell.conditional import read_conditional
 from chrono.scan.shell.lexer import Budget, Reader, Unparsed, line_end, skip_blanks, skip_newlines
 from chrono.scan.shell.parameters import read_subscript
+from chrono.scan.shell.redirections import read_redirect
 from chrono.scan.shell.syntax import (
     AndOr,
     ArithCommand,
@@ -27,7 +29,6 @@ from chrono.scan.shell.syntax import (
     ForArith,
     Function,
     Group,
-    Heredoc,
     If,
     Item,
     Node,
@@ -54,9 +55,7 @@ _EDGE = r"(?=[ \t\n;&|()<>]|\\\n|\Z)"
 _CLOSER = re.compile(rf"(?:then|else|elif|fi|do|done|esac|\}}){_EDGE}")
 _KEYWORD_STARTS = frozenset("iwufcst![{")
 _CLOSER_STARTS = frozenset("tefd}")
-_KEYWORD = re.compile(rf"(?:if|while|until|for|case|select|function|coproc|time|!|\[\[|\{{){_EDGE}")
-_REDIRECT = re.compile(r"([0-9]+|\{[A-Za-z_][A-Za-z0-9_]*\})?(<<<|<<-|<<|<>|<&|<(?!\()|>>|>\||>&|>(?!\()|&>>|&>)")
-_DASH_REDIRECT = re.compile(r"([0-9]+)?(<<-|<<|<>|<&|<|>>|>\||>&|>)")
+_KEYWORD = re.compile(rf"(?:if|while|until|foreach|for|case|select|function|coproc|time|!|\[\[|\{{){_EDGE}")
 _ASSIGN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?=\[|\+?=)")
 _IN = re.compile(rf"in{_EDGE}")
 _ESAC = re.compile(rf"esac{_EDGE}")
@@ -133,7 +132,11 @@ def _at_closer(r: Reader, closers: frozenset[str]) -> bool:
 
 
 def _item(r: Reader) -> Item:
-    node = _and_or(r)
+    return _ended(r, _and_or(r))
+
+
+def _ended(r: Reader, node: Node) -> Item:
+    """The command with what separates it from the next one taken."""
     skip_blanks(r)
     char = r.peek()
     if char == "&":
@@ -239,7 +242,9 @@ def _command(r: Reader) -> Node:
         return _with_redirects(r, _parenthesis(r), start)
     keyword = _keyword(r)
     reader = _COMPOUND.get(keyword)
-    if reader is None or (r.dialect == "dash" and keyword in _NOT_DASH):
+    if reader is None or (
+        r.dialect != "zsh" and (keyword == "foreach" or (r.dialect == "dash" and keyword in _NOT_DASH))
+    ):
         if _closer(r):
             raise r.unparsed("a command is missing here")
         return _simple(r)
@@ -256,7 +261,7 @@ def _with_redirects(r: Reader, node: Node, start: int) -> Node:
     redirs: list[Redir] = []
     while True:
         skip_blanks(r)
-        redir = _redirect(r)
+        redir = read_redirect(r)
         if redir is None:
             break
         redirs.append(redir)
@@ -270,6 +275,8 @@ def _parenthesis(r: Reader) -> Node:
         expression = read_arithmetic(r)
         if expression is not None:
             return ArithCommand(expression)
+    if r.dialect == "zsh" and zsh_blocks.has_no_name(r):
+        return zsh_blocks.anonymous(r, _GRAMMAR)
     r.pos += 1
     r.budget.enter()
     body = read_body(r, _PAREN)
@@ -292,13 +299,24 @@ _DO = frozenset(("do",))
 _DONE = frozenset(("done",))
 _BRACE = frozenset(("}",))
 _BRANCH = frozenset((";;", "esac"))
+_BRACE_BRANCH = frozenset((";;", "}"))
 
 
 def _if(r: Reader) -> Node:
     clauses: list[tuple[Body, Body]] = []
     otherwise: Body | None = None
     while True:
-        condition = read_body(r, _THEN)
+        condition = _condition_before(r, _THEN)
+        if r.dialect == "zsh" and not r.ahead("then"):
+            clauses.append((condition, zsh_blocks.block(r, _GRAMMAR)))
+            skip_blanks(r)
+            word = _closer(r)
+            if word not in ("elif", "else"):
+                return If(tuple(clauses), None)
+            r.pos += 4
+            if word == "else":
+                return If(tuple(clauses), zsh_blocks.block(r, _GRAMMAR))
+            continue
         _expect(r, "then")
         clauses.append((condition, read_body(r, _AFTER_THEN)))
         if r.ahead("elif"):
@@ -311,6 +329,21 @@ def _if(r: Reader) -> Node:
         return If(tuple(clauses), otherwise)
 
 
+def _condition_before(r: Reader, closers: frozenset[str]) -> Body:
+    """Commands up to `then` or `do`; in zsh also up to a block or a command right behind the last one."""
+    if r.dialect != "zsh":
+        return read_body(r, closers)
+    items: list[Item] = []
+    while True:
+        skip_newlines(r)
+        if r.pos >= r.end or _at_closer(r, closers):
+            return tuple(items)
+        node = _and_or(r)
+        if zsh_blocks.stands_here(r) and not _closer(r):
+            return (*items, Item(node, False))
+        items.append(_ended(r, node))
+
+
 def _while(r: Reader) -> Node:
     return _loop(r, until=False)
 
@@ -320,7 +353,9 @@ def _until(r: Reader) -> Node:
 
 
 def _loop(r: Reader, *, until: bool) -> Node:
-    condition = read_body(r, _DO)
+    condition = _condition_before(r, _DO)
+    if r.dialect == "zsh" and not r.ahead("do"):
+        return While(condition, zsh_blocks.block(r, _GRAMMAR), until)
     _expect(r, "do")
     body = read_body(r, _DONE)
     _expect(r, "done")
@@ -331,11 +366,10 @@ def _do_body(r: Reader) -> Body:
     """`do … done`, or the old `{ … }` that bash and zsh still take."""
     skip_newlines(r)
     if r.ahead("{"):
-        r.pos += 1
-        body = read_body(r, _BRACE)
-        _expect(r, "}")
-        return body
+        return zsh_blocks.braced(r, _GRAMMAR)
     if not _DO_WORD.match(r.text, r.pos, r.end):
+        if r.dialect == "zsh":
+            return zsh_blocks.block(r, _GRAMMAR)
         raise r.unparsed("do is missing")
     r.pos += 2
     body = read_body(r, _DONE)
@@ -348,6 +382,10 @@ def _for(r: Reader) -> Node:
     if r.ahead("((") and r.dialect != "dash":
         return _for_arithmetic(r)
     return _for_words(r, select=False)
+
+
+def _foreach(r: Reader) -> Node:
+    return _for_words(r, select=False, body=lambda reader: zsh_blocks.foreach_body(reader, _GRAMMAR))
 
 
 def _select(r: Reader) -> Node:
@@ -367,7 +405,7 @@ def _for_arithmetic(r: Reader) -> Node:
     return ForArith(expressions[0], expressions[1], expressions[2], _do_body(r))
 
 
-def _for_words(r: Reader, *, select: bool) -> Node:
+def _for_words(r: Reader, *, select: bool, body: Callable[[Reader], Body] = _do_body) -> Node:
     skip_blanks(r)
     match = _FUNCTION_STOP.match(r.text, r.pos, r.end)
     if match is None:
@@ -375,6 +413,7 @@ def _for_words(r: Reader, *, select: bool) -> Node:
     name = match.group()
     r.pos = match.end()
     skip_newlines(r)
+    names = zsh_blocks.more_names(r) if r.dialect == "zsh" and not select else []
     words: tuple[Word, ...] | None = None
     if _IN.match(r.text, r.pos, r.end):
         r.pos += 2
@@ -386,7 +425,8 @@ def _for_words(r: Reader, *, select: bool) -> Node:
     skip_blanks(r)
     if r.peek() == ";":
         r.pos += 1
-    return For(name, words, _do_body(r), select)
+    held = body(r)
+    return zsh_blocks.for_each_name(name, names, words, held) if names else For(name, words, held, select)
 
 
 def _words(r: Reader) -> tuple[Word, ...]:
@@ -414,19 +454,20 @@ def _case(r: Reader) -> Node:
     if word is None:
         raise r.unparsed("case has no word")
     skip_newlines(r)
-    _expect(r, "in")
+    braces = r.dialect == "zsh" and r.ahead("{")
+    _expect(r, "{" if braces else "in")
     branches: list[Branch] = []
     while True:
         skip_newlines(r)
-        if _ESAC.match(r.text, r.pos, r.end):
-            r.pos += 4
+        if r.ahead("}") if braces else _ESAC.match(r.text, r.pos, r.end):
+            r.pos += 1 if braces else 4
             return Case(word, tuple(branches))
         patterns = _patterns(r)
-        body = read_body(r, _BRANCH)
+        body = read_body(r, _BRACE_BRANCH if braces else _BRANCH)
         end = next((e for e in (";;&", ";;", ";&", ";|") if r.ahead(e)), "")
         r.pos += len(end)
         branches.append(Branch(patterns, body, end or ";;"))
-        if not end and not r.ahead("esac"):
+        if not end and not r.ahead("}" if braces else "esac"):
             raise r.unparsed("case is not closed")
 
 
@@ -451,7 +492,7 @@ def _patterns(r: Reader) -> tuple[Word, ...]:
 def _group(r: Reader) -> Node:
     body = read_body(r, _BRACE)
     _expect(r, "}")
-    return Group(body)
+    return zsh_blocks.with_always(r, _GRAMMAR, body) if r.dialect == "zsh" else Group(body)
 
 
 def _conditional(r: Reader) -> Node:
@@ -462,6 +503,8 @@ def _conditional(r: Reader) -> Node:
 
 def _function(r: Reader) -> Node:
     skip_blanks(r)
+    if r.dialect == "zsh" and r.ahead("{"):
+        return zsh_blocks.anonymous(r, _GRAMMAR)
     match = _FUNCTION_STOP.match(r.text, r.pos, r.end)
     if match is None:
         raise r.unparsed("a function has no name")
@@ -504,6 +547,7 @@ _COMPOUND: dict[str, Callable[[Reader], Node]] = {
     "while": _while,
     "until": _until,
     "for": _for,
+    "foreach": _foreach,
     "case": _case,
     "select": _select,
     "function": _function,
@@ -511,6 +555,7 @@ _COMPOUND: dict[str, Callable[[Reader], Node]] = {
     "[[": _conditional,
     "{": _group,
 }
+_GRAMMAR = zsh_blocks.Grammar(read_body, _item, _and_or, _command, _words)
 _NOT_DASH = frozenset(("select", "function", "coproc", "[["))
 _REDIRECTED_INSIDE = frozenset(("function", "coproc"))
 
@@ -586,7 +631,7 @@ def _part(r: Reader, parts: _Parts) -> bool:
     skip_blanks(r)
     char = r.text[r.pos] if r.pos < r.end else "\n"
     if char in "<>&" or char.isdigit() or char == "{":
-        redir = _redirect(r)
+        redir = read_redirect(r)
         if redir is not None:
             parts.redirs.append(redir)
             parts.last = r.pos
@@ -635,40 +680,3 @@ def _short_function(r: Reader, name: Word) -> Node:
     skip_blanks(r)
     _expect(r, ")")
     return _function_body(r, r.text[name.start : name.end] if name.plain is None else name.plain)
-
-
-def _redirect(r: Reader) -> Redir | None:
-    dash = r.dialect == "dash"
-    match = (_DASH_REDIRECT if dash else _REDIRECT).match(r.text, r.pos, r.end)
-    if match is None:
-        return None
-    r.budget.spend(4)
-    start = r.pos
-    number, op = match.groups()
-    r.pos = match.end()
-    skip_blanks(r)
-    target = read_word(r)
-    if target is None:
-        raise r.unparsed(f"{op} names no file")
-    fd = int(number) if number and number.isdigit() and len(number) < 9 else None
-    variable = number[1:-1] if number and number[0] == "{" else None
-    heredoc = None
-    if op in ("<<", "<<-"):
-        heredoc = _heredoc(r, target, op == "<<-")
-    return Redir(op, fd, variable, target, heredoc, *(r.fixed or (start, r.pos)))
-
-
-def _heredoc(r: Reader, word: Word, strip: bool) -> Heredoc:
-    """The delimiter is the word without its quotes; anything quoted in it keeps the body from being expanded."""
-    quoted = any(not (isinstance(part, Text) and not part.quoted) for part in word.parts)
-    delimiter = word.plain
-    if delimiter is None:
-        raw = (
-            r.text[word.start : word.end]
-            if r.fixed is None
-            else "".join(part.text for part in word.parts if isinstance(part, Text))
-        )
-        delimiter = re.sub(r"\\(.)|[\"']", r"\1", raw)
-    heredoc = Heredoc(delimiter, quoted, strip)
-    r.pending.append(heredoc)
-    return heredoc

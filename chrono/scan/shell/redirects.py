@@ -61,11 +61,16 @@ def expand_redirects(m: Machine, redirs: tuple[Redir, ...], state: State) -> Str
                 before = m.begin_sources()
                 has_stdin, stdin = True, _input(m, op, target, state)
                 feeds = m.end_sources(before)
-        elif op in _TO_FILE and redir.variable is None:
+        elif op in _TO_FILE and redir.variable is not None:
+            # `{fd}>file`: a number from 10 on, which stays open after the command.
+            number = str(10 + len(m.descriptors))
+            m.descriptors[number] = file_key(state.cwds[0], target)
+            state.set(redir.variable, number)
+        elif op in _TO_FILE:
             both = op in ("&>", "&>>") or (op == ">&" and not _is_descriptor(target))
             if redir.fd in (None, 1) or both:
-                sink, path = _output(op, target, state)
-                append = op in (">>", "&>>")
+                sink, path = _output(m, op, target, state)
+                append = op in (">>", "&>>", ">&")
             elif op != ">&":
                 side = resolve(state.cwds[0], target)
                 if side is not None and not side.startswith("/dev/"):
@@ -95,7 +100,18 @@ def _input(m: Machine, op: str, target: str, state: State) -> str | None:
     return m.read_file(target, state)
 
 
-def _output(op: str, target: str, state: State) -> tuple[str, str | None]:
+def keep_open(m: Machine, streams: Streams, state: State) -> None:
+    """`exec 3>file`: what is written to the descriptor from here on goes into the file."""
+    for op, fd, target in streams.words:
+        if op in _TO_FILE and fd is not None and fd > 2 and isinstance(target, str) and not _is_descriptor(target):
+            m.descriptors[str(fd)] = file_key(state.cwds[0], target)
+            if op in (">", ">|"):
+                m.write_file(target, "", state)
+
+
+def _output(m: Machine, op: str, target: str, state: State) -> tuple[str, str | None]:
+    if op == ">&" and target in m.descriptors:
+        return "file", m.descriptors[target]
     if op == ">&" and _is_descriptor(target):
         return ("keep" if target in ("1", "1-") else "drop"), None
     if target in _STDOUT:

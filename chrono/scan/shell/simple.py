@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from chrono.scan.shell import assignments, expand
 from chrono.scan.shell.machine import Machine
-from chrono.scan.shell.redirects import NO_STREAMS, Streams, expand_redirects
+from chrono.scan.shell.redirects import NO_STREAMS, Streams, expand_redirects, keep_open
 from chrono.scan.shell.starting import run_program, runs_here
 from chrono.scan.shell.state import Argv, State
 from chrono.scan.shell.syntax import Process, Redirected, Simple, Subst, Text
@@ -97,6 +97,7 @@ def _run(m: Machine, argv: Argv, state: State, streams: Streams) -> None:
     with_streams(m, streams, state, lambda: run_program(m, argv, state, True, True))
     if argv == ("exec",):
         # From here on.
+        keep_open(m, streams, state)
         if streams.has_stdin:
             state.stdin, state.feeds = streams.stdin, streams.feeds
         if streams.sink != "keep" and state.outs is not None:

@@ -222,6 +222,9 @@ def read(m: Machine, argv: Argv, state: State) -> None:
                 state.set(name, values[at] if at < len(values) else "")
     else:
         state.set("REPLY", line)
+    for name in (*names, options.array):
+        if name:
+            state.came_from(name, state.feeds)
     state.status = status
 
 

@@ -47,7 +47,12 @@ def _read_slow(r: Reader) -> Word | None:
         char = text[r.pos]
         if char in _BOUNDARY:
             if char in "<>" and text.startswith("(", r.pos + 1) and r.dialect != "dash":
-                parts.append(_process(r))
+                parts.append(_process(r, char))
+                continue
+            if char == "(" and r.dialect == "zsh" and r.pos == start + 1 and text[start] == "=":
+                # `=(…)`: as `<(…)`, through a file that can be read twice.
+                r.pos = start
+                parts = [_process(r, "<")]
                 continue
             if char == "(" and parts and (_opens_pattern(parts[-1], r) or _opens_qualifier(r, parts)):
                 parts.extend(_extended_pattern(r))
@@ -363,8 +368,7 @@ def _ansi(r: Reader) -> Text:
     return Text(decode_ansi(match.group()[:-1]), True)
 
 
-def _process(r: Reader) -> Process:
-    op = r.text[r.pos]
+def _process(r: Reader, op: str) -> Process:
     r.pos += 2
     subst = _read_body_until(r, PAREN, ")")
     return Process(op, subst.body)
