@@ -55,8 +55,11 @@ class _Said(NamedTuple):
     salt: bytes | None
 
 
-def savepoint(call: Call, caller: Caller, place: Place) -> Saved:
-    """The savepoint before the call; the existing one where nothing changed. Raises Locked, StoreError, OSError."""
+def savepoint(call: Call, caller: Caller, place: Place, *, hinted: bool = False) -> Saved:
+    """The savepoint before the call; the existing one where nothing changed. Raises Locked, StoreError, OSError.
+
+    `hinted`: nothing about the call leans on it, so that the kernel's notices may stand in for looking everywhere.
+    """
     from chrono.workspace.savepoints import save
 
     assert place.ws is not None
@@ -73,9 +76,10 @@ def savepoint(call: Call, caller: Caller, place: Place) -> Saved:
         "auto",
         f"before {_line(call.tool, 40)}: {_line(what, MESSAGE_CHARS)}",
         actor(call, caller),
-        act=Act(tool=call.tool, cmd=said.text, cmd_c=said.commitment, cwd=call.cwd, scan="full"),
+        act=Act(tool=call.tool, cmd=said.text, cmd_c=said.commitment, cwd=call.cwd),
         trailers=tuple((key, _line(value, TRAILER_CHARS)) for key, value in trailers),
         timeout_s=HOOK_WAIT_S,
+        hinted=hinted,
     )
 
 
@@ -116,7 +120,7 @@ def record(call: Call, caller: Caller, place: Place, judged: Judged) -> None:
         score=verdict.score,
         policy_sha256=judged.policy_sha256 or None,
         files=judged.scan.followed,
-        scan="full" if saved is not None else None,
+        scan=saved.scan if saved is not None else None,
         more=(*more, *_claims(call, caller)),
     )
     # The machine's log also records calls in strangers' projects, under policies that come and go.

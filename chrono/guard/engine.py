@@ -85,7 +85,8 @@ def _before(call: Call, caller: Caller, place: Place, resources: Resources) -> D
     cover = saved = None
     may_run = told(provisional.if_covered, call) != "block" or waiting.grant is not None
     if may_run and _needs_savepoint(call, scan, caller) and place.own:
-        saved = effects.savepoint(call, caller, place)
+        leans = bool(provisional.if_covered.findings or scan.findings or scan.refusals)
+        saved = effects.savepoint(call, caller, place, hinted=not leans)
         cover = saved.cover
     verdict = settle(provisional, cover)
     decision = told(verdict, call)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 _REFUSED = ("other-user", "newer")
 """Standings in which nothing may run: chrono cannot keep its word there. The others are judged as no project."""
+
+HINTS = "off"
+"""Where CHRONO_HINTS does not say otherwise."""
 
 MAX_PROJECTS = 64
 """Open at a time; each costs some descriptors."""
@@ -65,9 +68,15 @@ class Rulebook(NamedTuple):
 
 
 class Resources:
-    """Opened projects, logs and rules. Safe to use from several threads; `holding` serialises calls of one project."""
+    """Opened projects, logs and rules. Safe to use from several threads; `holding` serialises calls of one project.
 
-    def __init__(self) -> None:
+    `stays`: this process goes on after a call, so that the kernel's notices between two calls are of use.
+    """
+
+    def __init__(self, *, stays: bool = False) -> None:
+        self._stays = stays
+        self._hinted: dict[str, Workspace] = {}
+        self._checking: set[str] = set()
         self._guard = Lock()
         self._projects: dict[tuple[str, int], Workspace] = {}
         self._locks: dict[str, Lock] = {}
@@ -99,6 +108,9 @@ class Resources:
         layout = find_project(real)
         ws = self._own(layout, home, environ)
         log = ws.log if ws is not None else self._machine_log(home, environ)
+        if ws is not None and self._stays and environ.get("CHRONO_HINTS", HINTS) == "auto":
+            ws.store.use_hints()
+            self._hinted[ws.root] = ws
         return Place(real, layout, ws, home, log)
 
     def rulebook(self, place: Place) -> Rulebook:
@@ -155,6 +167,7 @@ class Resources:
             if busy is None or not busy.locked():
                 self._projects.pop(key).close()
                 self._books.pop(key[0], None)
+                self._hinted.pop(key[0], None)
 
     def _machine_log(self, home: HomeLayout, environ: Mapping[str, str]) -> AuditLog:
         """The log of calls outside every project; begun by the first of them."""
@@ -187,6 +200,25 @@ class Resources:
                     self._policies[stamp] = found
         return found
 
+    def check_hints(self) -> Iterator[str]:
+        """After a call, with nobody waiting: see `guard.rechecking`. Gives what is worth a note.
+
+        Raises OSError, ChronoError.
+        """
+        from chrono.guard.rechecking import check_again
+
+        with self._guard:
+            mine = {root: ws for root, ws in self._hinted.items() if root not in self._checking}
+            self._checking.update(mine)
+        try:
+            for root, ws in mine.items():
+                told = check_again(ws, self.holding(root))
+                if told:
+                    yield told
+        finally:
+            with self._guard:
+                self._checking.difference_update(mine)
+
     def close(self) -> None:
         """Closes all that is open."""
         with self._guard:
@@ -195,6 +227,7 @@ class Resources:
             for log in self._machine.values():
                 log.close()
             self._projects.clear()
+            self._hinted.clear()
             self._machine.clear()
 
 

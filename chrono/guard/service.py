@@ -42,11 +42,13 @@ _NEEDED = (
     "chrono.agents.registry",
     "chrono.audit.log",
     "chrono.guard.effects",
+    "chrono.guard.rechecking",
     "chrono.policy.decide",
     "chrono.policy.layers",
     "chrono.policy.load",
     "chrono.policy.pin",
     "chrono.scan.scanner",
+    "chrono.store.hints",
     "chrono.store.repository",
     "chrono.workspace.actors",
     "chrono.workspace.machine_world",
@@ -124,7 +126,7 @@ class Service:
         self._umask = b"%d" % umask
         self._home_id = _identity(home.root)
         self._log = os.fsdecode(wire.run_file(os.fsencode(home.root), self._build, "log"))
-        self._resources = Resources()
+        self._resources = Resources(stays=True)
         self._busy = 0
         self._busy_guard = threading.Lock()
         self._last = time.monotonic()
@@ -300,6 +302,7 @@ class Service:
                 reply.append((found.stdout, found.stderr, found.exit_code))
             finally:
                 done.set()
+                self._check_hints()
                 self._leave()
 
         self._enter()
@@ -311,6 +314,13 @@ class Service:
         body = wire.pack((stdout, stderr, b"%d" % code))
         connection.settimeout(READ_S)
         connection.sendall(wire.sealed(self._key, body, request.nonce, request.body))
+
+    def _check_hints(self) -> None:
+        try:
+            for told in self._resources.check_hints():
+                note(self._log, told)
+        except Exception as error:
+            note(self._log, f"the hints could not be checked: {error}")
 
     def _still_saving(self, request: _Request) -> tuple[bytes, bytes, int]:
         adapter = self._resources.adapter(request.adapter)

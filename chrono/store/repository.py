@@ -97,6 +97,12 @@ class Store:
         scaffold.check(layout)
         return scaffold.disarm(layout, disk or Disk())
 
+    def close(self) -> None:
+        """Ends hints; nothing else stays open from call to call."""
+        if self._hints is not None:
+            self._hints.close()
+            self._hints = None
+
     @property
     def writable(self) -> bool:
         """False where `.chrono` belongs to another user: it is read, never written."""
@@ -197,8 +203,13 @@ class Store:
         if self._hints is not None:
             self._hints.settle(found)
 
+    @property
+    def hints(self) -> Hints | None:
+        """Those of `use_hints`."""
+        return self._hints
+
     def use_hints(self) -> Hints:
-        """From now on captures may be `hinted`: for a process that stays. Whoever calls it closes them."""
+        """From now on captures may be `hinted`: for a process that stays."""
         from chrono.store.hints import Hints
 
         if self._hints is None:

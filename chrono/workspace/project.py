@@ -118,5 +118,7 @@ class Workspace:
         """Closes what was opened; it opens again by itself."""
         if self._log is not None:
             self._log.close()
+        if self._store is not None:
+            self._store.close()
         self._log = None
         self._store = None

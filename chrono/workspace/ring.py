@@ -47,6 +47,7 @@ class Saved(NamedTuple):
     """A savepoint that exists. `created` False: nothing had changed and `commit` is the one that holds it.
 
     `skips` are paths that could not be captured as they are, `live` SQLite databases with an open write-ahead log.
+    `scan`: "full", or "hinted" where the kernel's notices spared it looking at every folder.
     """
 
     commit: CommitId
@@ -56,6 +57,7 @@ class Saved(NamedTuple):
     live: tuple[str, ...]
     file_count: int
     changed_count: int
+    scan: str = "full"
 
 
 class RingNote(NamedTuple):
@@ -85,10 +87,13 @@ def save_locked(
     trailers: tuple[tuple[str, str], ...] = (),
     timeout_s: float = HOOK_WAIT_S,
     at_step: AtStep = go_on,
+    hinted: bool = False,
 ) -> Saved:
     """Takes a savepoint as `savepoints.save` does, for a caller that holds the store lock and has recovered."""
     store = ws.store
-    capture = store.capture()
+    capture = store.capture(hinted=hinted)
+    if act is not None:
+        act = act._replace(scan=_scan_of(capture))
     at_step("objects")
     head_ref = store.head_ref()
     head = store.ref(head_ref)
@@ -105,6 +110,10 @@ def save_locked(
     store.remember(capture, commit)
     at_step("cache")
     return _saved(ws, commit, True, capture)
+
+
+def _scan_of(capture: Capture) -> str:
+    return "full" if capture.full else "hinted"
 
 
 def _with_times(act: Act | None, capture: Capture) -> Act | None:
@@ -132,7 +141,16 @@ def _holder(ws: Workspace, kind: str, head: CommitId | None, content: Content) -
 
 def _saved(ws: Workspace, commit: CommitId, created: bool, capture: Capture) -> Saved:
     cover = cover_of(ws.root, capture.excluded, commit)
-    return Saved(commit, created, cover, capture.skips, capture.live, capture.file_count, capture.changed_count)
+    return Saved(
+        commit,
+        created,
+        cover,
+        capture.skips,
+        capture.live,
+        capture.file_count,
+        capture.changed_count,
+        _scan_of(capture),
+    )
 
 
 def cover_of(root: str, excluded: tuple[tuple[str, str], ...], commit: CommitId | None) -> Cover:

@@ -35,8 +35,9 @@ def save(
     trailers: tuple[tuple[str, str], ...] = (),
     timeout_s: float = HOOK_WAIT_S,
     at_step: AtStep = go_on,
+    hinted: bool = False,
 ) -> Saved:
-    """Takes a savepoint of the work tree after a full scan.
+    """Takes a savepoint of the work tree after a full scan, or a `hinted` one where the store uses hints.
 
     `kind`: "manual" (on the branch), "auto" (on a ref of its own) or "rescue" (the same, and always a new commit).
     `trailers` are further ones, such as `Chrono-Agent`; `act` goes into the audit record. Raises Denied where the
@@ -48,7 +49,9 @@ def save(
     ws.require_own()
     with ws.store.lock(timeout_s):
         recover_locked(ws, by, timeout_s=timeout_s)
-        saved = save_locked(ws, kind, message, by, act=act, trailers=trailers, timeout_s=timeout_s, at_step=at_step)
+        saved = save_locked(
+            ws, kind, message, by, act=act, trailers=trailers, timeout_s=timeout_s, at_step=at_step, hinted=hinted
+        )
     if saved.created:
         after_savepoint(ws, saved.commit)
     return saved
