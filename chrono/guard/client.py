@@ -23,6 +23,10 @@ RESPAWN_S = 10.0
 _FEW_ARENAS = {b"MALLOC_ARENA_MAX": b"2"}
 """For the service, where each call is a thread: else the C library keeps a heap of freed memory for many of them."""
 
+OBJECTS_BEFORE_COLLECTING = 500_000
+"""A process that ends with its answer: one pass of the collector over the rules costs more than all that a call leaves
+behind. A text that leaves far more is still collected after."""
+
 BLOCKED = 42
 _STILL = (
     "chrono: the guard could not finish within 20 s, so this call is denied. It may still be taking a savepoint of a "
@@ -60,6 +64,9 @@ def main(here: str, arguments: list[str]) -> "NoReturn":
             answer = None
     served = answer is not None
     if answer is None:
+        import gc
+
+        gc.set_threshold(OBJECTS_BEFORE_COLLECTING)
         _enter_package(package, None if home is None else wire.run_file(home, build, "paths"))
         from chrono.guard.local import answer_here
 
