@@ -20,14 +20,15 @@ from chrono.audit.durable import settle
 from chrono.audit.keys import KeySettings, find_signer
 from chrono.audit.merkle import leaf_hash
 from chrono.audit.pin import Pin, Turn, read_pin, write_pin
-from chrono.audit.place import LogPlace, lines, open_plain, whereabouts
-from chrono.audit.record import NO_PREV, ROTATE_PREFIX, Act, Actor, Entry, encode, read
-from chrono.audit.tail import Expected, Tail, find_tail, hands_over
+from chrono.audit.place import LogPlace, begin_of, open_plain, open_text, segment_path, segments, whereabouts
+from chrono.audit.record import MAX_LINE_BYTES, NO_PREV, ROTATE_PREFIX, Act, Actor, Entry, encode, read
+from chrono.audit.tail import Expected, Live, Tail, find_tail, hands_over
+from chrono.audit.text import PLAIN, Text, lines
 from chrono.audit.witness import Alarm, Mark, Witness
 from chrono.canonical import Json
 from chrono.clock import Clock, rfc3339
 from chrono.errors import AuditTampered, AuditUnverifiable, ChronoError, KeyRefused, Locked
-from chrono.files import atomic_write, file_lock
+from chrono.files import atomic_write, file_lock, fsync_dir
 from chrono.ids import LogId
 from chrono.layout import HomeLayout
 from chrono.signing import Signer
@@ -35,6 +36,11 @@ from chrono.tuples import NamedTuple
 
 STEPS = ("line", "head", "witness", "unlocked", "synced", "acknowledged")
 """The steps of an append in order; a crash test stops after each."""
+
+SEGMENT_BYTES = 1 << 26
+"""Where the file that grows is longer, it is closed as a segment, and the next one begins."""
+ROLL_STEPS = ("closed", "renamed", "created", "opened")
+"""The steps of closing a segment, in order, between the steps of its two records."""
 
 AtStep = Callable[[str], None]
 _CHRONO = Actor(source="chrono")
@@ -71,7 +77,7 @@ class AuditLog:
         self._at_step = at_step
         self._witness = Witness(home.witness_log(log), home.witness_lock(log))
         self._pin_path = home.pin(log)
-        self._fd = -1
+        self._live: Live | None = None
         self._head_fd = -1
         self._inode = (0, 0)
         self._seen = (0, 0)  # size and mtime of the log when `_tail` was its end
@@ -112,12 +118,16 @@ class AuditLog:
 
     def close(self) -> None:
         """Closes the files; the log opens them again by itself."""
-        for fd in (self._fd, self._head_fd):
-            if fd >= 0:
-                os.close(fd)
-        self._fd = self._head_fd = -1
+        self._close_files()
         self._tail = None
         self._witness.close()
+
+    def _close_files(self) -> None:
+        live, head_fd, self._live, self._head_fd = self._live, self._head_fd, None, -1
+        if live is not None:
+            live.text.close()
+        if head_fd >= 0:
+            os.close(head_fd)
 
     def __del__(self) -> None:
         # Who forgets a workspace, say a long-lived program with the SDK, must not run out of descriptors.
@@ -158,16 +168,21 @@ class AuditLog:
         if tail is None or stamp != self._seen or mark is None or (mark.size, mark.leaf) != _size_leaf(tail):
             assert self._pin is not None
             expected = Expected(self.log_id, self._pin.active, self._pin.signed_from, self._pin.turn)
-            found = find_tail(self._fd, self._head_fd, tail, state, expected, boot_id())
+            found = find_tail(self.place, self._opened, self._head_fd, tail, state, expected, boot_id())
             self._tail, self._notes = found.tail, (*self._notes, *found.notes)
             if found.mismatch is not None:
-                self._tell(writing, found.mismatch)
+                alarm = self._latch(found.mismatch)
+            self._begin_file(writing)
+            if found.mismatch is not None:
+                self._tell(writing, found.mismatch, alarm)
         if self._pin is not None and self._pin.turn is not None:
             self._finish_turn(self._pin, self._pin.turn)
         self._begin_signing(writing)
         if state.dropped:
             writing.append(Entry("audit.dropped", _CHRONO, Act(more=(("count", state.dropped),))))
             self._witness.counted(state.dropped)
+        if self._opened_bytes() >= SEGMENT_BYTES:
+            self.roll(writing, _CHRONO)
 
     def _open_files(self) -> tuple[int, int]:
         """Makes `_fd` and `_head_fd` the files that are there now; size and mtime of the log."""
@@ -175,18 +190,53 @@ class AuditLog:
             info = os.stat(self.place.log, follow_symlinks=False)
         except FileNotFoundError:
             self.close()
-            raise AuditTampered(f"the audit log {self.place.log} is gone", "run chrono audit --verify") from None
+            if not segments(self.place):
+                raise AuditTampered(f"the audit log {self.place.log} is gone", "run chrono audit --verify") from None
+            info = self._create()  # a crash between closing a segment and beginning the next, or worse: compare tells
         if self._head_fd >= 0 and (info.st_dev, info.st_ino) == self._inode and info.st_nlink == 1:
             return info.st_size, info.st_mtime_ns
         self.close()
         self._placed = False
-        self._fd, info = open_plain(self.place.log, os.O_RDWR | os.O_APPEND)
+        fd, info = open_plain(self.place.log, os.O_RDWR | os.O_APPEND)
         self._inode = (info.st_dev, info.st_ino)
+        self._live = self._live_of(fd)
         self._head_fd, _ = open_plain(self.place.head, os.O_RDWR | os.O_CREAT)
         return info.st_size, info.st_mtime_ns
 
+    def _create(self) -> os.stat_result:
+        fd, info = open_plain(self.place.log, os.O_RDWR | os.O_CREAT | os.O_EXCL)
+        os.close(fd)
+        return info
+
+    def _live_of(self, fd: int) -> Live:
+        """The file `fd`, and where in the log it begins. Where it is empty, the segments before it are needed, too."""
+        line, newline, _ = os.pread(fd, MAX_LINE_BYTES + 1, 0).partition(b"\n")
+        begin = begin_of(line) if newline else None
+        if newline or not segments(self.place):
+            base = begin.offset if begin is not None else 0
+            return Live(Text.of(fd, base), fd, base)
+        try:
+            text = open_text(self.place)
+        except BaseException:
+            os.close(fd)
+            raise
+        reading, part = text.parts[-1].fd, text.parts[-1]._replace(fd=fd)
+        text = Text((*text.parts[:-1], part))
+        os.close(reading)
+        return Live(text, fd, part.start)
+
+    @property
+    def _opened(self) -> Live:
+        assert self._live is not None
+        return self._live
+
+    def _opened_bytes(self) -> int:
+        """Bytes of the file that grows."""
+        assert self._tail is not None
+        return self._tail.offset - self._opened.base
+
     def _stamp(self) -> tuple[int, int]:
-        info = os.fstat(self._fd)
+        info = os.fstat(self._opened.fd)
         return info.st_size, info.st_mtime_ns
 
     def _trust(self) -> None:
@@ -230,17 +280,72 @@ class AuditLog:
             )
         return pin
 
-    def _tell(self, writing: Writing, mismatch: Mismatch) -> None:
-        """Latches the alarm, so that the old mark is not lost, and says so in the log."""
+    # -- segments
+
+    def roll(self, writing: Writing, by: Actor) -> None:
+        """Closes the file that grows as a segment, and begins the next (docs/formats/audit-v2.md, "Segments").
+
+        A crash between any two steps leaves a log that verifies: the next writer goes on from where this one stopped.
+        """
+        assert self._tail is not None
+        first = self._first()
+        said: Json = {"bytes": self._opened_bytes(), "first": first, "records": self._tail.tree.size + 1 - first}
+        writing.append(Entry("segment.close", by, Act(more=(("segment", said),))))
+        os.fdatasync(self._opened.fd)
+        self._at_step("closed")
+        tail = self._tail
+        self._opened.text.close()
+        self._live = None
+        os.rename(self.place.log, segment_path(self.place, first, PLAIN))
+        self._at_step("renamed")
+        self._create()
+        fsync_dir(self.place.folder)
+        self._at_step("created")
+        fd, info = open_plain(self.place.log, os.O_RDWR | os.O_APPEND)
+        self._inode = (info.st_dev, info.st_ino)
+        self._live = Live(Text.of(fd, tail.offset), fd, tail.offset)
+        self._tail = tail
+        self._begin_file(writing, first)
+        self._at_step("opened")
+
+    def _first(self) -> int:
+        """The number of the first record in the file that grows."""
+        begin = begin_of(os.pread(self._opened.fd, MAX_LINE_BYTES, 0).partition(b"\n")[0])
+        return begin.first if begin is not None else 0
+
+    def _begin_file(self, writing: Writing, before: int | None = None) -> None:
+        """Writes the first record of a file that is to follow a segment, where it is not there yet."""
+        tail = self._tail
+        assert tail is not None
+        if self._opened_bytes() or not tail.offset:
+            return
+        hashes: list[Json] = [part.hex() for part in tail.tree.hashes]
+        said: Json = {
+            "before": max(segments(self.place)) if before is None else before,
+            "first": tail.tree.size,
+            "hashes": hashes,
+            "offset": tail.offset,
+        }
+        writing.append(Entry("segment.open", _CHRONO, Act(more=(("segment", said),))))
+
+    # -- alarms and keys
+
+    def _latch(self, mismatch: Mismatch) -> Alarm:
+        """Latches the alarm, so that the old mark is not lost."""
         assert self._tail is not None
         size, leaf = _size_leaf(self._tail)
         expected = self._witness.state().mark or Mark(0, "", "", "")
-        self._witness.latch(Alarm(mismatch.code, expected, size, leaf, self._now()))
+        alarm = Alarm(mismatch.code, expected, size, leaf, self._now())
+        self._witness.latch(alarm)
+        return alarm
+
+    def _tell(self, writing: Writing, mismatch: Mismatch, alarm: Alarm) -> None:
+        """Says in the log that it does not fit its witness."""
         more: tuple[tuple[str, Json], ...] = (
             ("code", mismatch.code),
-            ("expected_size", expected.size),
-            ("found_size", size),
-            ("note", expected.note),
+            ("expected_size", alarm.expected.size),
+            ("found_size", alarm.found_size),
+            ("note", alarm.expected.note),
         )
         writing.append(Entry("audit.discontinuity", _CHRONO, Act(message=mismatch.text, more=more)))
 
@@ -263,7 +368,8 @@ class AuditLog:
         assert self._tail is not None
         done = False
         if self._tail.tree.size > turn.n:
-            line = next(islice(lines(self._fd), turn.n, None))
+            with open_text(self.place) as text:
+                line = next(islice(lines(text), turn.n, None))
             done = line.data is not None and hands_over(read(line.data), turn.key)
         write_pin(self.home, pin._replace(rotated=turn.key if done else pin.rotated, turn=None))
         self._pin, self._signer = None, None
@@ -323,7 +429,7 @@ class AuditLog:
         return Receipt(n, after.leaf, n + 1, root.hex())
 
     def _write_line(self, data: bytes) -> None:
-        written = os.write(self._fd, data)
+        written = os.write(self._opened.fd, data)
         if written != len(data):
             raise OSError(errno.ENOSPC, "only part of an audit record could be written", self.place.log)
 
@@ -334,7 +440,7 @@ class AuditLog:
     def _take_back(self, tail: Tail) -> None:
         """Nobody was told of the record: better none than one without witness."""
         try:
-            os.ftruncate(self._fd, tail.offset)
+            os.ftruncate(self._opened.fd, tail.offset - self._opened.base)
             head.wipe(self._head_fd, tail.tree.size + 1)
         except OSError:
             pass  # then it is a torn tail, or adopted, by the next append
@@ -376,10 +482,10 @@ class Writing:
         log, sync_fd, end = self._log, -1, 0
         self._held = False
         try:
-            if self.appended and log._fd >= 0:
+            if self.appended and log._live is not None:
                 # another thread may have other files open once the lock is gone
-                sync_fd = os.dup(log._fd)
-                end = log._tail.offset if log._tail is not None else 0
+                sync_fd = os.dup(log._live.fd)
+                end = log._opened_bytes() if log._tail is not None else 0
         finally:
             self._lock.__exit__()
         if sync_fd >= 0:

@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import base64
 import binascii
-import os
 from collections.abc import Iterable, Iterator
 
 from chrono.audit.merkle import CompactRange
 from chrono.audit.part import FAST, FULL, Anchored, Asked, Regular, absorbed
 from chrono.audit.pin import Pin
-from chrono.audit.place import Line, lines
+from chrono.audit.place import first_of
 from chrono.audit.record import MAX_LINE_BYTES, NO_PREV, ROTATE_PREFIX, Record, read, signature_holds
 from chrono.audit.report import Notebook
 from chrono.audit.resume import Verified
 from chrono.audit.spread import Asking, Crew
+from chrono.audit.text import PRUNED, Line, Span, Text, lines
 from chrono.canonical import Json, NotCanonical
 from chrono.errors import KeyRefused
 from chrono.signing import PublicKey, public_key_of_text
@@ -63,6 +63,7 @@ class Chain:
         self.leaves: dict[int, str] = {}
         self.anchors: dict[str, tuple[int, str]] = {}
         self.pruned: set[str] = set()
+        self.pruned_segments: dict[int, str] = {}
         self.excused: set[str] = set()
         self.earlier_logs: set[str] = set()
         self.resets = 0
@@ -111,7 +112,7 @@ class Chain:
             revoked=tuple(sorted(self._revoked)),
         )
 
-    def read(self, fd: int, *, depth: int, sizes: Iterable[int], workers: int = 1) -> None:
+    def read(self, text: Text, *, depth: int, sizes: Iterable[int], workers: int = 1) -> None:
         """Reads the log. `roots` and `leaves` then hold root and last leaf (hex) of the tree at each of `sizes`.
 
         `depth` (`part.FAST`, `STRICT`, `FULL`): the chain, and the lines that matter to others; the form of every line;
@@ -120,13 +121,14 @@ class Chain:
         wanted = frozenset(sizes)
         self._seen(wanted)
         self._depth = self._asked_depth = depth
-        self.ended = offset = self._quickly(fd, wanted, workers)
-        for line in _settled_lines(fd, offset):
+        self.ended = offset = self._quickly(text, wanted, workers)
+        for line in _settled_lines(text, offset):
             if not line.whole:
                 self._notes.warn(f"the last {line.length} bytes are part of a record that a crash cut off")
                 break
             self._take(line, wanted)
             self.ended = line.offset + line.length + 1
+        self._hold_pruned(text)
         self._end()
 
     def _take(self, line: Line, wanted: frozenset[int]) -> None:
@@ -140,25 +142,40 @@ class Chain:
         if self.count in wanted:
             self._seen(wanted)
 
-    def _quickly(self, fd: int, wanted: frozenset[int], workers: int) -> int:
+    def _quickly(self, text: Text, wanted: frozenset[int], workers: int) -> int:
         """Reads as much as is quickly read: stretches in which all is as it should be. The offset where it ended."""
-        end = os.fstat(fd).st_size
-        first = next(lines(fd, self.begun), None)
-        if first is None or not first.whole or end - self.begun < QUICK_BYTES:
-            return self.begun
+        offset, end = self.begun, text.end
+        if end - offset < QUICK_BYTES:
+            return offset
+        with Crew(text, workers if end - offset >= WORTH_BYTES[self._depth] else 1) as crew:
+            for span in text.spans(self.begun):
+                if span.pruned:
+                    for line in lines(text, span.start, span.end):
+                        self._take(line, wanted)
+                    offset = span.end
+                else:
+                    offset = self._stretches(text, span, crew, wanted)
+                if offset < span.end:
+                    return offset
+        return offset
+
+    def _stretches(self, text: Text, span: Span, crew: Crew, wanted: frozenset[int]) -> int:
+        """Reads a run of files that are whole. The offset where it ended."""
+        first = next(lines(text, span.start, span.end), None)
+        if first is None or not first.whole:
+            return span.start
         self._take(first, wanted)
-        offset = self.begun + first.length + 1
+        offset = span.start + first.length + 1
         if self.key is None or not self.signed:
             return offset
-        asking = Asking(fd, offset, end, self._trust.log, self._depth, sorted(wanted))
-        with Crew(fd, workers if end >= WORTH_BYTES[self._depth] else 1) as crew:
-            for asked, regular in crew.read(asking, lambda: self.key):
-                if self._notes.findings or self.key is None or self.key.kid in self._revoked:
-                    return offset
-                if regular is None or not self._absorb(asked, regular):
-                    for line in lines(fd, asked.start, asked.end):
-                        self._take(line, wanted)
-                offset = asked.end
+        asking = Asking(text, offset, span.end, self._trust.log, self._depth, sorted(wanted))
+        for asked, regular in crew.read(asking, lambda: self.key):
+            if self._notes.findings or self.key is None or self.key.kid in self._revoked:
+                return offset
+            if regular is None or not self._absorb(asked, regular):
+                for line in lines(text, asked.start, asked.end):
+                    self._take(line, wanted)
+            offset = asked.end
         return offset
 
     def _absorb(self, asked: Asked, regular: Regular) -> bool:
@@ -179,6 +196,24 @@ class Chain:
         self.count, self.leaf, self._last = asked.first + regular.records, regular.leaf, regular.last_line
         self._last_at = max(self._last_at, regular.last_at)
         return True
+
+    def _pruned_segment(self, said: Json | None) -> None:
+        if isinstance(said, dict):
+            first, digest = said.get("first"), said.get("sha256")
+            if isinstance(first, int) and isinstance(digest, str):
+                self.pruned_segments[first] = digest
+
+    def _hold_pruned(self, text: Text) -> None:
+        """Each pruned file must be the one that a record names; what lies before the beginning was held before."""
+        for at, part in enumerate(text.parts):
+            if part.form != PRUNED or part.end <= self.begun:
+                continue
+            first = first_of(part.name)
+            said = self.pruned_segments.get(first)
+            if said is None:
+                self._notes.fail("segment", first, f"{part.name} was pruned, and no record says so")
+            elif said != text.packed(at).sha256():
+                self._notes.fail("segment", first, f"{part.name} is not what pruning left of the segment")
 
     def _seen(self, wanted: frozenset[int]) -> None:
         if self.count in wanted:
@@ -207,12 +242,14 @@ class Chain:
             self._depth = FULL  # something is wrong: name all of it
         if self._notes.full:
             return
+        if line.pruned:
+            return
         if data is None:
             self._notes.fail(
                 "too-long", n, f"record {n} is too long: {line.length} bytes, {MAX_LINE_BYTES} is the most"
             )
             return
-        if self._depth == FAST and n > 0 and self._continues(data) and not _matters(data):
+        if self._depth == FAST and n > 0 and self._continues(data) and not matters(data):
             return
         try:
             record = read(data)
@@ -353,6 +390,7 @@ class Chain:
             self._anchor(record.anchor, n)
         if record.ev == "prune":
             self.pruned.update(_texts(record.act.get("commits")))
+            self._pruned_segment(record.act.get("segment"))
         elif record.ev == "witness.reset":
             self.excused.update(_texts(record.act.get("commits")))
             self.resets += record.act.get("part") is not True
@@ -379,12 +417,12 @@ class Chain:
             self.anchors[commit] = (n, digest)
 
 
-def _settled_lines(fd: int, start: int) -> Iterator[Line]:
+def _settled_lines(text: Text, start: int) -> Iterator[Line]:
     """The lines of a log that may grow meanwhile: a last line without end is looked at again while it grows."""
     looks = 0
     while True:
         torn = None
-        for line in lines(fd, start):
+        for line in lines(text, start):
             if line.whole:
                 yield line
             else:
@@ -392,13 +430,13 @@ def _settled_lines(fd: int, start: int) -> Iterator[Line]:
         if torn is None:
             return
         looks += 1
-        if looks > _TORN_LOOKS or os.fstat(fd).st_size == torn.offset + torn.length:
+        if looks > _TORN_LOOKS or text.end == torn.offset + torn.length:
             yield torn
             return
         start = torn.offset
 
 
-def _matters(data: bytes) -> bool:
+def matters(data: bytes) -> bool:
     """Whether the fast verification must read a line too: it holds an anchor, or changes what others must confirm.
 
     Inside a text a quotation mark is escaped, so a command cannot look like one of these.

@@ -5,15 +5,15 @@ What an export keeps of a record is left to `audit.export`.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 
 from chrono.audit.export import copied
 from chrono.audit.merkle import leaf_hash
 from chrono.audit.part import numbered
-from chrono.audit.place import LogPlace, lines, open_plain
+from chrono.audit.place import LogPlace, open_text
 from chrono.audit.record import read
 from chrono.audit.report import FAIL_LIMIT, AuditFinding
+from chrono.audit.text import lines
 from chrono.canonical import NotCanonical
 
 
@@ -35,14 +35,11 @@ def differences(place: LogPlace, text: Iterable[str]) -> tuple[tuple[AuditFindin
         if len(findings) >= FAIL_LIMIT:
             return tuple(findings), len(wanted)
     compared = len(wanted)
-    fd, _ = open_plain(place.log, os.O_RDONLY)
-    try:
-        for n, line in enumerate(lines(fd)):
+    with open_text(place) as text_here:
+        for n, line in enumerate(lines(text_here)):
             leaf, at_line = wanted.pop(n, (line.leaf, 0))
             if leaf != line.leaf:
                 findings.append(_differs(n, f"record {n} in line {at_line} of the copy is not the log's record {n}"))
-    finally:
-        os.close(fd)
     for n, (_, at_line) in sorted(wanted.items()):
         findings.append(_differs(n, f"record {n} in line {at_line} of the copy is not in the log"))
     return tuple(findings[:FAIL_LIMIT]), compared

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import base64
 import binascii
-import os
 from collections.abc import Iterator
 from hashlib import sha256
+from itertools import islice
 
 from chrono.audit import checkpoint
 from chrono.audit.checkpoint import Checkpoint, NotACheckpoint
 from chrono.audit.external import External
-from chrono.audit.place import LogPlace, lines, open_plain
+from chrono.audit.place import LogPlace, open_text
 from chrono.audit.proof import NotAProof, continuation, newest_checkpoint
+from chrono.audit.text import lines
 from chrono.audit.web import Asked, ask, safe_address
 from chrono.clock import rfc3339
 from chrono.errors import AuditTampered, ChronoError, KeyRefused, UsageError
@@ -131,14 +132,9 @@ def _request(place: LogPlace, note: str, point: Checkpoint, old: int) -> bytes:
 
 
 def _leaves(place: LogPlace, size: int) -> Iterator[bytes]:
-    fd, _ = open_plain(place.log, os.O_RDONLY)
-    try:
-        for n, line in enumerate(lines(fd)):
-            if n >= size:
-                return
+    with open_text(place) as text:
+        for line in islice(lines(text), size):
             yield line.leaf
-    finally:
-        os.close(fd)
 
 
 def _signed(cosigner: Cosigner, note: str, point: Checkpoint, answer: Asked) -> Answer:

@@ -11,21 +11,22 @@ from collections.abc import Iterator
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from chrono.audit.place import LogPlace, lines, open_plain
+from chrono.audit.place import LogPlace, open_text
 from chrono.audit.query import Query, actors, matches, paths, searched
 from chrono.audit.record import MAX_LINE_BYTES, Record, read
+from chrono.audit.text import Text, lines
 from chrono.canonical import NotCanonical
 from chrono.layout import HomeLayout
 
 if TYPE_CHECKING:
     import sqlite3
 
-_VERSION = "1"
+_VERSION = "2"
 _WORTH_BYTES = 1 << 21
 """Where a log is smaller, it is read as fast as an index of it."""
 _BATCH = 5000
 _SCHEMA = """
-CREATE TABLE state(version TEXT, inode INTEGER, size INTEGER, offset INTEGER, last BLOB);
+CREATE TABLE state(version TEXT, size INTEGER, offset INTEGER, last BLOB);
 CREATE TABLE word(id INTEGER PRIMARY KEY, text TEXT UNIQUE);
 CREATE TABLE said(id INTEGER PRIMARY KEY, text TEXT UNIQUE);
 CREATE TABLE place(id INTEGER PRIMARY KEY, text TEXT UNIQUE);
@@ -55,24 +56,21 @@ def found(place: LogPlace, home: HomeLayout, log: str, query: Query, limit: int)
     A line that is no record is None, and only comes where everything was asked for. Raises AuditUnverifiable,
     FileNotFoundError.
     """
-    fd, info = open_plain(place.log, os.O_RDONLY)
-    try:
+    with open_text(place) as text:
         if query.empty:
-            return _newest(fd, info.st_size, limit)
-        if info.st_size < _WORTH_BYTES:
-            return _scanned(fd, query, limit)
+            return _newest(text, limit)
+        if text.end < _WORTH_BYTES:
+            return _scanned(text, query, limit)
         try:
-            return _indexed(fd, info, home, log, query, limit)
+            return _indexed(text, home, log, query, limit)
         except _database_error():
-            _forget(home, log)
-            return _scanned(fd, query, limit)
-    finally:
-        os.close(fd)
+            forget(home, log)
+            return _scanned(text, query, limit)
 
 
-def follow(fd: int, query: Query, offset: int, n: int) -> Iterator[tuple[int, int, Record | None]]:
+def follow(text: Text, query: Query, offset: int, n: int) -> Iterator[tuple[int, int, Record | None]]:
     """The lines from byte `offset` (record `n`) on: (number, next offset, the record where it was asked for)."""
-    for line in lines(fd, offset):
+    for line in lines(text, offset):
         if not line.whole:
             return
         record = _read(line.data)
@@ -88,14 +86,14 @@ def _read(data: bytes | None) -> Record | None:
         return None
 
 
-def _newest(fd: int, size: int, limit: int) -> list[tuple[int, Record | None]]:
+def _newest(text: Text, limit: int) -> list[tuple[int, Record | None]]:
     """The last lines, read from the end. The number is the record's own word; a reader looks, a verifier proves."""
     if limit <= 0:
-        return [(n, _read(line.data)) for n, line in enumerate(lines(fd)) if line.whole]
-    span = 1 << 16
+        return [(n, _read(line.data)) for n, line in enumerate(lines(text)) if line.whole and not line.pruned]
+    span, size = 1 << 16, text.end
     while True:
         start = max(0, size - span)
-        data = os.pread(fd, size - start, start)
+        data = text.pread(size - start, start)
         held = data.split(b"\n")[:-1]
         if start:
             held = held[1:]  # cut off at its beginning
@@ -107,11 +105,11 @@ def _newest(fd: int, size: int, limit: int) -> list[tuple[int, Record | None]]:
     return [(first + at, record) for at, record in enumerate(last)]
 
 
-def _scanned(fd: int, query: Query, limit: int) -> list[tuple[int, Record | None]]:
+def _scanned(text: Text, query: Query, limit: int) -> list[tuple[int, Record | None]]:
     from collections import deque
 
     hits: deque[tuple[int, Record | None]] = deque(maxlen=limit or None)
-    for n, line in enumerate(lines(fd)):
+    for n, line in enumerate(lines(text)):
         record = _read(line.data) if line.whole else None
         if record is not None and matches(record, query):
             hits.append((n, record))
@@ -121,16 +119,14 @@ def _scanned(fd: int, query: Query, limit: int) -> list[tuple[int, Record | None
 # --- the index
 
 
-def _indexed(
-    fd: int, info: os.stat_result, home: HomeLayout, log: str, query: Query, limit: int
-) -> list[tuple[int, Record | None]]:
+def _indexed(text: Text, home: HomeLayout, log: str, query: Query, limit: int) -> list[tuple[int, Record | None]]:
     base = _open(home, log)
     try:
-        _catch_up(base, fd, info)
+        _catch_up(base, text)
         hits: list[tuple[int, Record | None]] = []
         for n, offset, length in base.execute(*_select(base, query)):
-            record = _read(os.pread(fd, min(length, MAX_LINE_BYTES), offset))
-            if record is not None and matches(record, query):
+            record = _read(text.pread(min(length, MAX_LINE_BYTES), offset))
+            if record is not None and record.n == n and matches(record, query):
                 hits.append((n, record))
                 if limit and len(hits) >= limit:
                     break
@@ -237,7 +233,8 @@ def _database_error() -> type[Exception]:
     return sqlite3.Error
 
 
-def _forget(home: HomeLayout, log: str) -> None:
+def forget(home: HomeLayout, log: str) -> None:
+    """Throws the index of a log away."""
     for end in ("", "-wal", "-shm"):
         try:
             os.unlink(home.audit_index(log) + end)
@@ -245,14 +242,14 @@ def _forget(home: HomeLayout, log: str) -> None:
             pass
 
 
-def _catch_up(base: sqlite3.Connection, fd: int, info: os.stat_result) -> None:
+def _catch_up(base: sqlite3.Connection, text: Text) -> None:
     """Makes the index one of the log as it is: adds what is new, or begins again where it is another log."""
     base.execute("BEGIN IMMEDIATE")
     try:
-        size, offset = _state(base, fd, info)
+        size, offset = _state(base, text)
         writer = _Writer(base)
         last = b""
-        for line in lines(fd, offset):
+        for line in lines(text, offset):
             if not line.whole:
                 break
             record = _loosely(line.data)
@@ -262,7 +259,7 @@ def _catch_up(base: sqlite3.Connection, fd: int, info: os.stat_result) -> None:
         writer.flush()
         if last:
             base.execute("DELETE FROM state")
-            base.execute("INSERT INTO state VALUES (?, ?, ?, ?, ?)", (_VERSION, info.st_ino, size, offset, last))
+            base.execute("INSERT INTO state VALUES (?, ?, ?, ?)", (_VERSION, size, offset, last))
         base.execute("COMMIT")
     except BaseException:
         base.execute("ROLLBACK")
@@ -283,12 +280,12 @@ def _loosely(data: bytes | None) -> Record | None:
     return Record(0, ev, at, "", "", None, by, act, None, b"")
 
 
-def _state(base: sqlite3.Connection, fd: int, info: os.stat_result) -> tuple[int, int]:
+def _state(base: sqlite3.Connection, text: Text) -> tuple[int, int]:
     """(records, bytes) that the index holds and that the log still begins with."""
     if base.execute("SELECT 1 FROM sqlite_master WHERE name = 'state'").fetchone():
-        row = base.execute("SELECT version, inode, size, offset, last FROM state").fetchone()
-        if row and row[:2] == (_VERSION, info.st_ino) and row[3] <= info.st_size and _ends_in(fd, row[3], row[4]):
-            return row[2], row[3]
+        row = base.execute("SELECT * FROM state").fetchone()
+        if row and row[0] == _VERSION and row[2] <= text.end and _ends_in(text, row[2], row[3]):
+            return row[1], row[2]
         for (name,) in base.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
             if not name.startswith(("find_", "sqlite_")):
                 base.execute(f"DROP TABLE {name}")
@@ -297,9 +294,9 @@ def _state(base: sqlite3.Connection, fd: int, info: os.stat_result) -> tuple[int
     return 0, 0
 
 
-def _ends_in(fd: int, offset: int, leaf: bytes) -> bool:
+def _ends_in(text: Text, offset: int, leaf: bytes) -> bool:
     start = max(0, offset - (MAX_LINE_BYTES + 2))
-    before = os.pread(fd, offset - start, start)
+    before = text.pread(offset - start, start)
     return before.endswith(b"\n") and sha256(b"\x00" + before[:-1].rpartition(b"\n")[2]).digest() == leaf
 
 

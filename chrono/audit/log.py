@@ -14,8 +14,9 @@ from chrono.audit.external import External, forget_external
 from chrono.audit.keys import KeySettings, find_signer
 from chrono.audit.merkle import CompactRange, leaf_hash
 from chrono.audit.pin import Pin, pin_of_path, read_pin, remove_pin, write_pin
-from chrono.audit.place import LogPlace, first_record, log_id, open_plain, whereabouts
+from chrono.audit.place import LogPlace, first_record, log_id, open_plain, segments, whereabouts
 from chrono.audit.record import NO_PREV, Act, Actor, Entry, Record, encode, read, signature_holds
+from chrono.audit.text import SegmentBroken
 from chrono.audit.witness import Mark, Witness
 from chrono.canonical import Json
 from chrono.clock import Clock, rfc3339
@@ -66,10 +67,11 @@ def _begun(place: LogPlace, home: HomeLayout, keys: KeySettings) -> LogId | None
     """The log that is there and is this home's own, None where there is none yet."""
     try:
         fd, _ = open_plain(place.log, os.O_RDONLY)
+        os.close(fd)
     except FileNotFoundError:
-        _refuse_vanished(place, home)
-        return None
-    os.close(fd)
+        if not segments(place):
+            _refuse_vanished(place, home)
+            return None
     existing = log_id(place)
     if existing is None:
         raise AuditTampered(
@@ -120,7 +122,8 @@ def _put_aside(place: LogPlace, home: HomeLayout) -> Json:
     """Moves what is there out of the way, ends this folder's pin, and tells what the new genesis record says of it."""
     pin = pin_of_path(home, place.folder)
     genesis = _genesis(place)
-    for path in (place.log, place.head):
+    closed = [path for forms in segments(place).values() for path in forms.values()]
+    for path in (*closed, place.log, place.head):
         if os.path.lexists(path):
             os.rename(path, f"{path}.{genesis.log if genesis else 'unknown'}.{os.urandom(4).hex()}")
     old = genesis.log if genesis is not None else pin.log if pin is not None else None
@@ -141,7 +144,7 @@ def _put_aside(place: LogPlace, home: HomeLayout) -> Json:
 def _genesis(place: LogPlace) -> Record | None:
     try:
         return first_record(place)
-    except AuditUnverifiable:
+    except (AuditUnverifiable, SegmentBroken):
         return None
 
 

@@ -12,7 +12,8 @@ import struct
 from collections.abc import Iterator
 
 from chrono.audit.merkle import leaf_hash
-from chrono.audit.place import LogPlace, lines, open_plain
+from chrono.audit.place import LogPlace, open_text
+from chrono.audit.text import lines
 from chrono.errors import ChronoError
 from chrono.tuples import NamedTuple
 
@@ -65,10 +66,9 @@ def caught_up(path: str, log: str, place: LogPlace, size: int) -> Seen:
 
 
 def _batches(place: LogPlace, first: int, size: int) -> Iterator[tuple[int, list[str]]]:
-    fd, _ = open_plain(place.log, os.O_RDONLY)
-    try:
+    with open_text(place) as text:
         held: list[str] = []
-        for n, line in enumerate(lines(fd)):
+        for n, line in enumerate(lines(text)):
             if n >= size or not line.whole:
                 break
             if n >= first:
@@ -78,8 +78,6 @@ def _batches(place: LogPlace, first: int, size: int) -> Iterator[tuple[int, list
                 first, held = first + BATCH, []
         if held:
             yield first, held
-    finally:
-        os.close(fd)
 
 
 def _leaves(fd: int, end: int, count: int) -> list[str]:

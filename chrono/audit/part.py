@@ -6,7 +6,6 @@ which stretch, and in how many processes, is left to `audit.spread`.
 
 from __future__ import annotations
 
-import os
 import re
 from binascii import hexlify
 from collections.abc import Iterable, Iterator
@@ -16,6 +15,7 @@ from operator import gt
 from chrono.audit.form import signatures_in_form, usual_head
 from chrono.audit.merkle import CompactRange, Subtree
 from chrono.audit.record import KINDS, MAX_LINE_BYTES, read, signature_holds
+from chrono.audit.text import Text
 from chrono.canonical import NotCanonical, parse
 from chrono.signing import PublicKey
 from chrono.tuples import NamedTuple
@@ -103,9 +103,9 @@ def numbered(line: bytes) -> tuple[int, str] | None:
     return (int(found[1]), found[2].decode("ascii")) if found is not None else None
 
 
-def read_part(fd: int, asked: Asked) -> Regular | None:
+def read_part(text: Text, asked: Asked) -> Regular | None:
     """Reads a stretch; None where any line of it is not what it should be, or needs a judge. Raises OSError."""
-    return _Reader(asked).read(fd)
+    return _Reader(asked).read(text)
 
 
 class _Reader:
@@ -123,10 +123,10 @@ class _Reader:
         self.first_at = self.last_at = ""
         self.last_line = b""
 
-    def read(self, fd: int) -> Regular | None:
+    def read(self, text: Text) -> Regular | None:
         wanted = iter(sorted(self.asked.sizes))
         stop = next(wanted, -1)
-        for lines, anchors in _batches(fd, self.asked.start, self.asked.end):
+        for lines, anchors in _batches(text, self.asked.start, self.asked.end):
             begin = 0
             while begin < len(lines):
                 upto = min(len(lines), begin + stop - self.n) if stop > self.n else len(lines)
@@ -294,7 +294,7 @@ def _block_root(leaves: list[bytes]) -> bytes:
     return data
 
 
-def _batches(fd: int, start: int, end: int) -> Iterator[tuple[list[bytes], bool]]:
+def _batches(text: Text, start: int, end: int) -> Iterator[tuple[list[bytes], bool]]:
     """The lines of a stretch, some hundred at once, and whether any of them may hold an anchor.
 
     A line without end is held back to no more than a record's length: the rest of it comes as lines of its own, which
@@ -302,7 +302,7 @@ def _batches(fd: int, start: int, end: int) -> Iterator[tuple[list[bytes], bool]
     """
     rest, position = b"", start
     while position < end:
-        chunk = os.pread(fd, min(_CHUNK_BYTES, end - position), position)
+        chunk = text.pread(min(_CHUNK_BYTES, end - position), position)
         if not chunk:
             break
         position += len(chunk)

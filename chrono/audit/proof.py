@@ -22,8 +22,9 @@ from chrono.audit.merkle import (
     leaf_hash,
     root_of_inclusion,
 )
-from chrono.audit.place import LogPlace, lines, open_plain
+from chrono.audit.place import LogPlace, open_plain, open_text
 from chrono.audit.record import Record, read, signature_holds
+from chrono.audit.text import Text, lines
 from chrono.canonical import NotCanonical
 from chrono.signing import PublicKey
 from chrono.tuples import NamedTuple
@@ -84,22 +85,20 @@ def prove_in(place: LogPlace, n: int) -> Proof:
         raise NotAProof(f"the newest checkpoint covers records 0 to {size - 1}, not {n}")
     held: list[bytes] = []
 
-    def leaves(fd: int) -> Iterator[bytes]:
-        for number, line in enumerate(lines(fd)):
+    def leaves(text: Text) -> Iterator[bytes]:
+        for number, line in enumerate(lines(text)):
             if number == n and line.data is not None:
                 held.append(line.data)
             if number < size:
                 yield line.leaf
 
-    fd, _ = open_plain(place.log, os.O_RDONLY)
     try:
-        path = roots_of(leaves(fd), inclusion_spans(n, size))
+        with open_text(place) as text:
+            path = roots_of(leaves(text), inclusion_spans(n, size))
     except ValueError as error:
         raise NotAProof(str(error)) from None
-    finally:
-        os.close(fd)
     if not held:
-        raise NotAProof(f"record {n} cannot be read")
+        raise NotAProof(f"record {n} cannot be read: it was pruned, or is too long")
     return Proof(n, path, note, held[0])
 
 

@@ -7,14 +7,14 @@ kept by `audit.external`.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from importlib import import_module
 
 from chrono.audit import checkpoint
 from chrono.audit.checkpoint import NotACheckpoint
-from chrono.audit.place import LogPlace, lines, open_plain
+from chrono.audit.place import LogPlace, open_text
 from chrono.audit.proof import NotAProof, newest_checkpoint
+from chrono.audit.text import lines
 from chrono.audit.web import ask, safe_address
 from chrono.errors import ChronoError
 from chrono.signing import PublicKey
@@ -114,13 +114,14 @@ def signed_by(note: str, log: str, keys: tuple[PublicKey, ...]) -> checkpoint.Ch
 
 
 def _batches(place: LogPlace, first: int, size: int) -> Iterator[tuple[int, bytes]]:
-    fd, _ = open_plain(place.log, os.O_RDONLY)
-    try:
+    with open_text(place) as text:
         held: list[bytes] = []
         begun, held_bytes = first, 0
-        for n, line in enumerate(lines(fd)):
+        for n, line in enumerate(lines(text)):
             if n < first or n >= size:
                 continue
+            if line.pruned:
+                raise ChronoError(f"record {n} was pruned here before this store had it", "push before pruning")
             if line.data is None:
                 raise ChronoError(f"record {n} is too long to be one", "run chrono audit --verify")
             held.append(line.data + b"\n")
@@ -130,8 +131,6 @@ def _batches(place: LogPlace, first: int, size: int) -> Iterator[tuple[int, byte
                 held, begun, held_bytes = [], n + 1, 0
         if held:
             yield begun, b"".join(held)
-    finally:
-        os.close(fd)
 
 
 def _kept(store: Store, status: int, body: bytes) -> Kept:

@@ -12,6 +12,7 @@ import os
 
 from chrono.audit.merkle import CompactRange, leaf_hash
 from chrono.audit.record import MAX_LINE_BYTES
+from chrono.audit.text import Text
 from chrono.canonical import Json, NotCanonical, canonical_bytes, parse
 from chrono.files import atomic_write
 from chrono.layout import HomeLayout
@@ -79,10 +80,10 @@ def read_verified(home: HomeLayout, log: str, key: PublicKey) -> Verified | None
     return state
 
 
-def still_there(fd: int, state: Verified) -> bool:
-    """Whether the log `fd` still has the last verified record where it was."""
+def still_there(text: Text, state: Verified) -> bool:
+    """Whether the log still has the last verified record where it was."""
     start = max(0, state.offset - (MAX_LINE_BYTES + 2))
-    before = os.pread(fd, state.offset - start, start)
+    before = text.pread(state.offset - start, start)
     ends = len(before) == state.offset - start and before.endswith(b"\n")
     return ends and leaf_hash(before[:-1].rpartition(b"\n")[2]).hex() == state.leaf
 

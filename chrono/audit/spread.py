@@ -17,6 +17,7 @@ from typing import IO, TypeAlias
 from chrono.audit.merkle import Subtree
 from chrono.audit.part import Anchored, Asked, At, Notable, Regular, numbered, read_part
 from chrono.audit.record import MAX_LINE_BYTES
+from chrono.audit.text import Part, Text
 from chrono.signing import PublicKey, public_key_of_text
 from chrono.tuples import NamedTuple
 
@@ -32,7 +33,7 @@ Key: TypeAlias = "PublicKey | None"
 class Asking(NamedTuple):
     """What is to be read: bytes `start` to `end` of the log, whole lines from `start` on; `wanted`: sizes, sorted."""
 
-    fd: int
+    text: Text
     start: int
     end: int
     log: str
@@ -42,13 +43,13 @@ class Asking(NamedTuple):
     def stretches(self, key: Callable[[], Key]) -> Iterator[Asked]:
         """The stretches, each from what its first line claims. Ends early where there is no line to begin with."""
         span = SPANS[self.depth]
-        start, begins = self.start, _claim(self.fd, self.start)
+        start, begins = self.start, _claim(self.text, self.start)
         while begins is not None and start < self.end:
-            end = _line_end(self.fd, start + span, self.end)
+            end = _line_end(self.text, start + span, self.end)
             signs = key()
             if end is None or signs is None:
                 return
-            follows = _claim(self.fd, end) if end < self.end else None
+            follows = _claim(self.text, end) if end < self.end else None
             low = bisect_right(self.wanted, begins[0])
             high = bisect_right(self.wanted, follows[0]) if follows is not None else len(self.wanted)
             sizes = tuple(self.wanted[low : max(low, high)])
@@ -56,27 +57,27 @@ class Asking(NamedTuple):
             start, begins = end, follows
 
 
-def _claim(fd: int, offset: int) -> tuple[int, str] | None:
-    line, newline, _ = os.pread(fd, MAX_LINE_BYTES + 1, offset).partition(b"\n")
+def _claim(text: Text, offset: int) -> tuple[int, str] | None:
+    line, newline, _ = text.pread(MAX_LINE_BYTES + 1, offset).partition(b"\n")
     return numbered(line) if newline else None
 
 
-def _line_end(fd: int, near: int, end: int) -> int | None:
+def _line_end(text: Text, near: int, end: int) -> int | None:
     """The end of a line at or after byte `near`; of the last line before `end` where that comes first."""
     if near < end:
-        found = os.pread(fd, min(MAX_LINE_BYTES + 1, end - near), near).find(b"\n")
+        found = text.pread(min(MAX_LINE_BYTES + 1, end - near), near).find(b"\n")
         return near + found + 1 if found >= 0 else None
     start = max(0, end - MAX_LINE_BYTES - 1)
-    found = os.pread(fd, end - start, start).rfind(b"\n")
+    found = text.pread(end - start, start).rfind(b"\n")
     return start + found + 1 if found >= 0 else None
 
 
 class Crew:
     """Helpers for one reading; none where one process is to do it alone."""
 
-    def __init__(self, fd: int, workers: int) -> None:
-        self._fd = fd
-        self._helpers = [_Helper(fd) for _ in range(workers)] if workers > 1 and os.name == "posix" else []
+    def __init__(self, text: Text, workers: int) -> None:
+        self._text = text
+        self._helpers = [_Helper(text) for _ in range(workers)] if workers > 1 and os.name == "posix" else []
 
     def __enter__(self) -> Crew:
         return self
@@ -93,7 +94,7 @@ class Crew:
             if not self._helpers:
                 if asked.key != key():
                     asked = asked._replace(key=key() or asked.key)
-                yield asked, read_part(self._fd, asked)
+                yield asked, read_part(self._text, asked)
                 continue
             helper = self._helpers[turns % len(self._helpers)]
             helper.ask(asked)
@@ -108,20 +109,20 @@ class Crew:
         try:
             return asked, helper.answer()
         except (OSError, ValueError, KeyError, TypeError, IndexError):
-            return asked, read_part(self._fd, asked)  # a helper that died: its work is done here
+            return asked, read_part(self._text, asked)  # a helper that died: its work is done here
 
 
 class _Helper:
-    def __init__(self, fd: int) -> None:
+    def __init__(self, text: Text) -> None:
         import subprocess
 
         paths = [path for path in sys.path if path]
         self._process = subprocess.Popen(
-            [sys.executable, "-I", "-S", "-c", _START, json.dumps(paths), str(fd)],
+            [sys.executable, "-I", "-S", "-c", _START, json.dumps(paths), json.dumps(text.parts)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            pass_fds=(fd,),
+            pass_fds=[part.fd for part in text.parts],
             env={},
         )
 
@@ -155,10 +156,10 @@ def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
 
 def serve() -> None:
     """The life of a helper: a request a line, an answer a line, until the requests end."""
-    fd = int(sys.argv[2])
+    text = Text([Part(*part) for part in json.loads(sys.argv[2])])
     with open(0, "rb", closefd=False) as requests, open(1, "wb", closefd=False) as answers:
         for line in requests:
-            answers.write(_told(read_part(fd, _requested(line))))
+            answers.write(_told(read_part(text, _requested(line))))
             answers.flush()
 
 

@@ -12,8 +12,9 @@ from chrono.audit import checkpoint, head
 from chrono.audit.compare import Mismatch, compare
 from chrono.audit.merkle import CompactRange, leaf_hash
 from chrono.audit.pin import Turn
-from chrono.audit.place import Line, lines
+from chrono.audit.place import LogPlace, begin_of, open_text
 from chrono.audit.record import MAX_LINE_BYTES, NO_PREV, Record, read, signature_holds
+from chrono.audit.text import Line, SegmentBroken, Text, lines
 from chrono.audit.witness import State
 from chrono.canonical import Json, NotCanonical
 from chrono.signing import PublicKey
@@ -46,24 +47,46 @@ class Expected(NamedTuple):
     turn: Turn | None = None
 
 
-def find_tail(fd: int, head_fd: int, known: Tail | None, state: State, expected: Expected, boot_id: str) -> Found:
-    """The end of the log `fd`, held under its lock, as far as possible from `known` or the head onwards.
+class Live(NamedTuple):
+    """The file that grows, open for writing: its text, the file itself, and the byte of the log at which it begins."""
+
+    text: Text
+    fd: int
+    base: int
+
+
+def find_tail(
+    place: LogPlace, live: Live, head_fd: int, known: Tail | None, state: State, expected: Expected, boot_id: str
+) -> Found:
+    """The end of the log, held under its lock, as far as possible from `known`, the head or the live file's beginning
+    onwards.
 
     Lines that the witness saw are covered by its leaf hash. Those behind its mark are adopted only where each is a
-    valid record of this log. A torn last line is cut off. Raises OSError.
+    valid record of this log. A torn last line is cut off. Raises OSError, SegmentBroken.
     """
-    size_bytes = os.fstat(fd).st_size
-    start = known if known is not None and known.offset <= size_bytes else _of_head(fd, head_fd, size_bytes, expected)
+    end = live.text.end
+    start = known if known is not None and live.base <= known.offset <= end else _of_head(live, head_fd, end, expected)
     seen = state.mark.size if state.mark is not None else 0
     if start is None or (state.mark is not None and start.tree.size > seen):
-        start = Tail(CompactRange(), "", 0)
+        start = _of_begin(live, expected)
+    if start is not None and (state.mark is None or start.tree.size <= seen):
+        return _from(live.text, live, start, state, expected, boot_id)
+    with open_text(place) as text:
+        return _from(text, live, Tail(CompactRange(), "", 0), state, expected, boot_id)
+
+
+def _from(text: Text, live: Live, start: Tail, state: State, expected: Expected, boot_id: str) -> Found:
+    """The end, from `start` on."""
+    seen = state.mark.size if state.mark is not None else 0
     tree, leaf, offset = start.tree.copy(), start.leaf, start.offset
     leaf_at_mark = leaf if tree.size == seen else None
     notes: list[tuple[str, Json]] = []
     stranger: Mismatch | None = None
-    for line in lines(fd, offset):
+    for line in lines(text, offset):
         if not line.whole:
-            notes.append(("recovered", _cut(fd, line.offset)))
+            if line.offset < live.base:
+                raise SegmentBroken("a closed segment ends inside a record", "run chrono audit --verify")
+            notes.append(("recovered", _cut(live.fd, line.offset - live.base)))
             break
         if state.mark is not None and tree.size >= seen and stranger is None:
             stranger, expected = _stranger(line, tree.size, leaf, expected)
@@ -107,10 +130,19 @@ def hands_over(record: Record, key: PublicKey) -> bool:
     return record.ev == "key.rotate" and isinstance(member, dict) and member.get("pub") == key.text
 
 
-def _of_head(fd: int, head_fd: int, size_bytes: int, expected: Expected) -> Tail | None:
+def _of_begin(live: Live, expected: Expected) -> Tail | None:
+    """Where the live file begins, as its first record says: what the witness saw since covers that record, too."""
+    line, newline, _ = live.text.pread(MAX_LINE_BYTES + 1, live.base).partition(b"\n")
+    begin = begin_of(line) if newline and live.base else None
+    if begin is None or (begin.log, begin.offset) != (expected.log, live.base):
+        return None
+    return Tail(CompactRange(begin.first, begin.hashes), begin.prev, live.base)
+
+
+def _of_head(live: Live, head_fd: int, end: int, expected: Expected) -> Tail | None:
     """The end that the head tells of, where it folds to a root that is signed and the last line rehashes."""
     found = head.read(head_fd)
-    if found is None or found.log != expected.log or not 0 < found.offset <= size_bytes:
+    if found is None or found.log != expected.log or not 0 < found.offset <= end:
         return None
     key = expected.key if found.size > expected.signed_from else None
     try:
@@ -120,8 +152,8 @@ def _of_head(fd: int, head_fd: int, size_bytes: int, expected: Expected) -> Tail
     tree = found.range
     if (signed.size, signed.root) != (found.size, tree.root()):
         return None
-    start = max(0, found.offset - (MAX_LINE_BYTES + 2))
-    before = os.pread(fd, found.offset - start, start)
+    start = max(live.text.start, found.offset - (MAX_LINE_BYTES + 2))
+    before = live.text.pread(found.offset - start, start) if start < found.offset else b""
     if not before.endswith(b"\n") or leaf_hash(before[:-1].rpartition(b"\n")[2]).hex() != found.leaf:
         return None
     return Tail(tree, found.leaf, found.offset)

@@ -18,7 +18,7 @@ from chrono.audit.compare import compare
 from chrono.audit.external import External, read_external
 from chrono.audit.part import FAST, FULL, STRICT
 from chrono.audit.pin import pin_of_path, read_pin
-from chrono.audit.place import LogPlace, lines, log_id, open_plain, whereabouts
+from chrono.audit.place import LogPlace, log_id, open_plain, open_text, segments, whereabouts
 from chrono.audit.record import Record, read
 from chrono.audit.report import (
     AuditFinding,
@@ -31,6 +31,7 @@ from chrono.audit.report import (
     integrity_of,
 )
 from chrono.audit.resume import Verified, read_verified, still_there, write_verified
+from chrono.audit.text import SegmentBroken, Text, lines
 from chrono.audit.witness import EMPTY, State, Witness
 from chrono.canonical import NotCanonical
 from chrono.errors import AuditUnverifiable, ChronoError
@@ -125,13 +126,13 @@ class _Verification:
 
     def judge(self, commits: CommitLookup | None, depth: int) -> None:
         try:
-            fd, info = open_plain(self.place.log, os.O_RDONLY)
+            os.close(open_plain(self.place.log, os.O_RDONLY)[0])
         except FileNotFoundError:
-            self._missing()
-            return
+            if not segments(self.place):
+                self._missing()
+                return
+        text = None
         try:
-            if os.name == "posix" and info.st_mode & 0o022:
-                self.notes.warn(f"others may write {self.place.log} (mode {stat.S_IMODE(info.st_mode):04o})")
             trust = self._trust()
             self.chain = chain = Chain(trust, self.notes)
             # All that the log is held against is looked at before the log: it only grows, so a writer at work
@@ -146,11 +147,17 @@ class _Verification:
             sizes += [signed_head.size] if signed_head is not None else []
             self.external += read_external(self.home, trust.log)
             sizes += [entry.size for entry in self.external]
+            text = open_text(self.place)
+            self._modes(text)
             if self.resume:
-                self._go_on(fd, trust, chain, depth, sizes)
-            chain.read(fd, depth=depth, sizes=sizes, workers=self.workers)
+                self._go_on(text, trust, chain, depth, sizes)
+            chain.read(text, depth=depth, sizes=sizes, workers=self.workers)
+        except SegmentBroken as error:
+            self.notes.fail("segment", error.record, error.message)
+            return
         finally:
-            os.close(fd)
+            if text is not None:
+                text.close()
         self._against_head(chain, trust, signed_head, head_state)
         self._against_witness(chain, state)
         if commits is not None:
@@ -159,12 +166,20 @@ class _Verification:
             self.levels.append(Level("W3", "not checked", "no savepoints here"))
         self._against_external(chain)
 
-    def _go_on(self, fd: int, trust: Trust, chain: Chain, depth: int, sizes: list[int]) -> None:
+    def _modes(self, text: Text) -> None:
+        """Warns of what others may write."""
+        for part in text.parts:
+            mode = os.fstat(part.fd).st_mode
+            if os.name == "posix" and mode & 0o022:
+                path = os.path.join(self.place.folder, part.name) if part.name else self.place.log
+                self.notes.warn(f"others may write {path} (mode {stat.S_IMODE(mode):04o})")
+
+    def _go_on(self, text: Text, trust: Trust, chain: Chain, depth: int, sizes: list[int]) -> None:
         """Begins behind what was verified before, if as closely, and if nothing is asked of what is before it that was
         not asked then."""
         key = trust.pin.active if trust.pin is not None else None
         state = read_verified(self.home, trust.log, key) if key is not None else None
-        if key is None or state is None or state.depth < depth or not still_there(fd, state):
+        if key is None or state is None or state.depth < depth or not still_there(text, state):
             return
         known = {size for size, _, _ in state.seen}
         if all(size >= state.size or size in known for size in sizes):
@@ -399,14 +414,11 @@ def read_records(place: LogPlace, start: int = 0) -> Iterator[Record | None]:
 
     Raises AuditUnverifiable, FileNotFoundError.
     """
-    fd, _ = open_plain(place.log, os.O_RDONLY)
-    try:
-        for number, line in enumerate(lines(fd)):
+    with open_text(place) as text:
+        for number, line in enumerate(lines(text)):
             if number < start or not line.whole:
                 continue
             try:
                 yield read(line.data or b"")
             except NotCanonical:
                 yield None
-    finally:
-        os.close(fd)

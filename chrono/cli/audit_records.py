@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from chrono.audit.place import LogPlace
     from chrono.audit.query import Query
     from chrono.audit.record import Record
+    from chrono.audit.text import Text
     from chrono.clock import Clock
     from chrono.workspace.project import Workspace
 
@@ -73,33 +74,46 @@ def show(screen: Screen, ws: Workspace, query: Query, limit: int, *, json: bool)
 def follow(screen: Screen, ws: Workspace, query: Query, *, json: bool) -> int:
     """Records as they are written, until a person interrupts. With JSON, one object a line."""
     from chrono.audit.index import follow as read_on
-    from chrono.audit.place import open_plain, project_place
+    from chrono.audit.place import open_text, project_place
 
     place = project_place(ws.layout)
-    fd, info = open_plain(place.log, os.O_RDONLY)
+    text = open_text(place)
     try:
-        at, following = info.st_size, _count(fd, info.st_size)
+        at = text.end
+        following = _count(text, at)
         while True:
-            for n, end, record in read_on(fd, query, at, following):
+            for n, end, record in read_on(text, query, at, following):
                 if record is not None and json:
                     screen.value(record_json(n, record))
                 elif record is not None:
                     screen.table([record_row(n, record)])
                 screen.flush()
                 at, following = end, n + 1
-            time.sleep(_LOOK_EVERY_S)
+            if not _grows(text, place):
+                text.close()
+                text = open_text(place)  # a segment was closed: the same text goes on in the next file
+            else:
+                time.sleep(_LOOK_EVERY_S)
     except KeyboardInterrupt:
         return 0
     finally:
-        os.close(fd)
+        text.close()
 
 
-def _count(fd: int, size: int) -> int:
+def _grows(text: Text, place: LogPlace) -> bool:
+    """Whether the last file of `text` is the one that records are still written to."""
+    try:
+        return os.path.samestat(os.fstat(text.parts[-1].fd), os.stat(place.log, follow_symlinks=False))
+    except FileNotFoundError:
+        return True  # between two files: look again later
+
+
+def _count(text: Text, size: int) -> int:
     """The number of the record that comes next, by the last one's own word."""
     from chrono.audit.part import numbered
 
     start = max(0, size - (1 << 17))
-    last = os.pread(fd, size - start, start).rstrip(b"\n").rpartition(b"\n")[2]
+    last = text.pread(size - start, start).rstrip(b"\n").rpartition(b"\n")[2]
     found = numbered(last)
     return found[0] + 1 if found is not None else 0
 

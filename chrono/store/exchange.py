@@ -107,11 +107,16 @@ class Connection:
         self._git.run("fetch", *quiet, "--", REMOTE, *words)
         return {name[len(_IN) :]: oid for name, oid in self._refs.below(_IN)}
 
-    def push(self, refs: Mapping[str, str], *, forced: str) -> tuple[Pushed, ...]:
-        """Sends refs under their names; only those below `forced` may be anything but a fast-forward."""
+    def push(self, refs: Mapping[str, str], *, forced: str, grown: str) -> tuple[Pushed, ...]:
+        """Sends refs under their names; only those below `forced`, `grown` aside, may be anything but a fast-forward.
+
+        So `grown` only moves on from the commit that its new one was made on: whoever moved it meanwhile is not undone.
+        """
         self._write_packed(refs)
-        branches = [f"{name}:{name}" for name in refs if not name.startswith(forced)]
-        specs = [*branches, f"+{forced}*:{forced}*"] if any(name.startswith(forced) for name in refs) else branches
+        free = {name.removeprefix(forced) for name in refs if name.startswith(forced) and name != grown}
+        folders = {f"{name.partition('/')[0]}/*" if "/" in name else name for name in free}
+        specs = [f"{name}:{name}" for name in refs if not name.startswith(forced) or name == grown]
+        specs += [f"+{forced}{name}:{forced}{name}" for name in sorted(folders)]
         out, said = self._git.attempt("push", "--porcelain", "--no-verify", "--", REMOTE, *specs)
         done = tuple(_pushed(row) for row in out.decode("utf-8", "surrogateescape").splitlines() if "\t" in row)
         if not done or any("unpacker error" in one.why for one in done):

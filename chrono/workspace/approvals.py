@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from chrono.audit.place import LogPlace, open_plain
+from chrono.audit.place import LogPlace, open_text
 from chrono.canonical import Json, NotCanonical, canonical_bytes, parse, recordable
 from chrono.errors import ChronoError, Denied
 from chrono.files import atomic_write
@@ -255,12 +255,11 @@ def log_of(request: Request, home: HomeLayout, environ: Mapping[str, str]) -> Au
 def _used(place: LogPlace, grant: Grant) -> bool:
     """Whether the log holds the use of `grant`: looked for from its end back to when it was given."""
     needle = b'"nonce":' + canonical_bytes(grant.nonce)
-    fd, info = open_plain(place.log, os.O_RDONLY)
-    try:
-        end = info.st_size
+    with open_text(place) as text:
+        end = text.end
         while end > 0:
             start = max(0, end - _CHUNK_BYTES)
-            data = os.pread(fd, end - start + len(needle), start)
+            data = text.pread(end - start + len(needle), start)
             if needle in data:
                 return True
             first = _first_time(data)
@@ -268,8 +267,6 @@ def _used(place: LogPlace, grant: Grant) -> bool:
                 return False
             end = start
         return False
-    finally:
-        os.close(fd)
 
 
 def _first_time(data: bytes) -> int | None:

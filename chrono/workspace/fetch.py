@@ -196,7 +196,7 @@ def _compare_own(
 
     commit = arrived.refs[f"{LOGS}{own}/audit"]
     copy = logcopy.joined(read_files(connection.objects, commit))
-    logcopy.require_prefix(copy, logcopy.take(ws, timeout_s=timeout_s), remote.address.shown)
+    logcopy.continued(copy, logcopy.take(ws, timeout_s=timeout_s), remote.address.shown)
 
 
 def _report(remote: Remote, arrived: Arrived, before: Mapping[str, str], after: Mapping[str, str], own: str) -> Report:

@@ -7,7 +7,9 @@ the format is in docs/formats/remote.md.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from chrono.errors import AuditTampered, AuditUnverifiable, RemoteError, StoreError
@@ -48,18 +50,17 @@ class Judged(NamedTuple):
 
 def take(ws: Workspace, *, timeout_s: float) -> LogCopy:
     """The project's log and head as they are at one moment. Raises Locked, AuditUnverifiable."""
-    from chrono.audit.place import open_plain, project_place
+    from chrono.audit.place import open_plain, open_text, project_place
 
     place = project_place(ws.layout)
     with file_lock(place.lock, timeout_s=timeout_s):
-        parts = []
-        for path in (place.log, place.head):
-            fd, info = open_plain(path, os.O_RDONLY)
-            try:
-                parts.append(os.pread(fd, info.st_size, 0))
-            finally:
-                os.close(fd)
-    lines, head = parts
+        with open_text(place) as text:
+            lines = b"".join(text.pread(span.end - span.start, span.start) for span in text.spans(0))
+        fd, info = open_plain(place.head, os.O_RDONLY)
+        try:
+            head = os.pread(fd, info.st_size, 0)
+        finally:
+            os.close(fd)
     return LogCopy(lines[: lines.rfind(b"\n") + 1], head, ws.store.head_ref().removeprefix("refs/heads/"))
 
 
@@ -82,14 +83,34 @@ def joined(found: Mapping[str, bytes]) -> LogCopy:
     return LogCopy(lines, found.get(_HEAD, b""), found.get(_BRANCH, b"main").decode("utf-8", "surrogateescape"))
 
 
-def require_prefix(copy: LogCopy, mine: LogCopy, shown: str) -> None:
-    """The copy of this project's own log must be a beginning of it. Raises AuditTampered."""
-    if not mine.lines.startswith(copy.lines):
+def pruned(copy: LogCopy) -> bool:
+    """Whether leaf hashes stand in the place of some lines."""
+    return any(_LEAF.fullmatch(line) for line in copy.lines.splitlines())
+
+
+def continued(copy: LogCopy, mine: LogCopy, shown: str) -> LogCopy:
+    """`mine`, whose beginning `copy` must be; what was pruned here stays as it is there. Raises AuditTampered."""
+    lines = mine.lines if mine.lines.startswith(copy.lines) else _filled(copy.lines, mine.lines)
+    if not lines.startswith(copy.lines):
         raise AuditTampered(
             f"{shown} holds other records of this very log: one of the two was rewritten, or the project was copied "
             "and both copies were pushed",
             "run chrono audit --verify; a copy gets a log of its own with chrono init --adopt",
         )
+    return mine._replace(lines=lines)
+
+
+_LEAF = re.compile(rb"[0-9a-f]{64}")
+
+
+def _filled(theirs: bytes, mine: bytes) -> bytes:
+    """The lines of `mine`, with those of `theirs` where only their leaf hash is left."""
+    kept = theirs.split(b"\n")
+    rows = mine.split(b"\n")
+    for at, line in enumerate(rows[: len(kept)]):
+        if _LEAF.fullmatch(line) and sha256(b"\x00" + kept[at]).hexdigest().encode("ascii") == line:
+            rows[at] = kept[at]
+    return b"\n".join(rows)
 
 
 class _Commits:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from chrono.errors import Denied
+from chrono.errors import Denied, RemoteError
 from chrono.tuples import NamedTuple
 from chrono.workspace import logcopy, remotes
 from chrono.workspace.credentials import credential_files
@@ -63,8 +63,9 @@ def push(
         secrets = credential_files(exchange.objects, _new(refs, there), there.values())
         remote = _agreed(ws, remote, secrets, include_secrets)
         copy = logcopy.take(ws, timeout_s=timeout_s)
-        refs[f"{LOGS}{log}/audit"] = _log_commit(ws, exchange, connection, remote, there, copy, timeout_s)
-        done = connection.push(refs, forced=f"{LOGS}{log}/")
+        grown = f"{LOGS}{log}/audit"
+        refs[grown], copy = _log_commit(ws, exchange, connection, remote, there, copy, timeout_s)
+        done = connection.push(refs, forced=f"{LOGS}{log}/", grown=grown)
         with ws.store.lock(timeout_s):
             exchange.set_refs(_tracked(remote, refs, done))
     report = _report(remote, done, copy, secrets, log)
@@ -126,8 +127,8 @@ def _log_commit(
     there: Mapping[str, str],
     copy: LogCopy,
     timeout_s: float,
-) -> str:
-    """The commit that holds the log, on top of the one that the remote has."""
+) -> tuple[str, LogCopy]:
+    """The commit that holds the log, on top of the one that the remote has, and the log as it is there then."""
     from chrono.store.exchange import read_files
 
     ref = f"{LOGS}{ws.log.log_id}/audit"
@@ -138,12 +139,17 @@ def _log_commit(
             with ws.store.lock(timeout_s):
                 connection.accept()
         old = logcopy.joined(read_files(connection.objects, before))
-        logcopy.require_prefix(old, copy, remote.address.shown)
+        copy = logcopy.continued(old, copy, remote.address.shown)
         if old == copy:
-            return before
+            return before, copy
+    if logcopy.pruned(copy):
+        raise RemoteError(
+            f"records of the audit log were pruned here, and {remote.address.shown} never had them",
+            "push to a remote that has the log from its beginning",
+        )
     with ws.store.lock(timeout_s):
         parents = [before] if before is not None else []
-        return exchange.write_files(logcopy.files(copy), parents, "audit log", ws.clock.now_ns())
+        return exchange.write_files(logcopy.files(copy), parents, "audit log", ws.clock.now_ns()), copy
 
 
 def _tracking(remote: Remote, ref: str) -> str:

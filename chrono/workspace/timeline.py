@@ -10,14 +10,16 @@ from __future__ import annotations
 import os
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from chrono.clock import from_rfc3339
-from chrono.errors import AuditUnverifiable, NoSuchSavepoint
+from chrono.errors import AuditTampered, AuditUnverifiable, NoSuchSavepoint
 from chrono.ids import CommitId
 from chrono.tuples import NamedTuple
 
 if TYPE_CHECKING:
+    from chrono.audit.text import Text
     from chrono.store.savepoint import Savepoint
     from chrono.workspace.project import Workspace
 
@@ -242,27 +244,25 @@ def _names(call: Call, path: str) -> bool:
 
 def _records(ws: Workspace) -> Iterator[_Told]:
     """The records that matter here, of the logs that this one goes on from first."""
-    from chrono.audit.place import open_plain, project_place
+    from chrono.audit.place import open_aside, open_text, project_place
 
     place = project_place(ws.layout)
     for path in [*_earlier_logs(place.log), place.log]:
         try:
-            fd, _ = open_plain(path, os.O_RDONLY)
-        except (FileNotFoundError, AuditUnverifiable):
+            text = open_text(place) if path == place.log else open_aside(path)
+        except (FileNotFoundError, AuditUnverifiable, AuditTampered):
             continue
-        try:
-            yield from _telling(fd)
-        finally:
-            os.close(fd)
+        with text, suppress(AuditTampered):
+            yield from _telling(text)
 
 
-def _telling(fd: int) -> Iterator[_Told]:
+def _telling(text: Text) -> Iterator[_Told]:
     """Lines that matter, taken apart without a proof of their form: that is the verifier's work, and slow."""
     import json
 
-    from chrono.audit.place import lines
+    from chrono.audit.text import lines
 
-    for line in lines(fd):
+    for line in lines(text):
         data = line.data
         if line.whole and data is not None and any(mark in data for mark in _MARKS):
             try:
@@ -279,26 +279,23 @@ def _telling(fd: int) -> Iterator[_Told]:
 def _earlier_logs(log: str) -> list[str]:
     """Logs that were moved aside when this one began, oldest first."""
     folder, name = os.path.split(log)
-    paths = [os.path.join(folder, entry) for entry in os.listdir(folder) if entry.startswith(name + ".")]
+    begins = (name + ".", name.removesuffix(".jsonl") + "-")
+    found = [entry for entry in os.listdir(folder) if entry.startswith(begins)]
+    paths = [os.path.join(folder, entry) for entry in found if not entry.endswith((".jsonl", ".gz", ".new"))]
     return sorted(paths, key=_begun)
 
 
 def _begun(path: str) -> str:
-    from chrono.audit.place import open_plain
+    from chrono.audit.place import open_aside
     from chrono.audit.record import MAX_LINE_BYTES
     from chrono.audit.record import read as read_record
     from chrono.canonical import NotCanonical
 
     try:
-        fd, _ = open_plain(path, os.O_RDONLY)
-    except (FileNotFoundError, AuditUnverifiable):
+        with open_aside(path) as text:
+            return read_record(text.pread(MAX_LINE_BYTES, 0).partition(b"\n")[0]).at
+    except (FileNotFoundError, AuditUnverifiable, AuditTampered, NotCanonical):
         return ""
-    try:
-        return read_record(os.pread(fd, MAX_LINE_BYTES, 0).partition(b"\n")[0]).at
-    except NotCanonical:
-        return ""
-    finally:
-        os.close(fd)
 
 
 def _state(ws: Workspace, record: _Told, history: dict[CommitId, Savepoint]) -> State | None:

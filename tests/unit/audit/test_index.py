@@ -10,6 +10,7 @@ import pytest
 
 from chrono.audit import index
 from chrono.audit.index import follow, found
+from chrono.audit.place import open_text
 from chrono.audit.query import Query, matches
 from chrono.audit.record import Act, Actor, Entry, Record
 from chrono.audit.verify import read_records
@@ -124,12 +125,12 @@ def test_without_a_question_the_newest_are_read_from_the_end(filled: Ground) -> 
 
 
 def test_following_goes_on_where_it_was(filled: Ground) -> None:
-    with open(filled.place.log, "rb") as file:
-        end = os.fstat(file.fileno()).st_size
-        assert list(follow(file.fileno(), Query(), end, 121)) == []
+    with open_text(filled.place) as text:
+        end = text.end
+        assert list(follow(text, Query(), end, 121)) == []
         filled.command("one")
         filled.command("two")
-        seen = list(follow(file.fileno(), Query(text="two"), end, 121))
+        seen = list(follow(text, Query(text="two"), end, 121))
     assert [(n, record.act["cmd"] if record else None) for n, _, record in seen] == [(121, None), (122, "two")]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from chrono.audit.merkle import CompactRange, Subtree, leaf_hash
 from chrono.audit.part import FULL, Asked, numbered, read_part
 from chrono.audit.record import Act, Entry
 from chrono.audit.report import Report
+from chrono.audit.text import Text
 from chrono.signing import PublicKey, public_key_of_text
 
 from .conftest import BOB, Ground, codes
@@ -90,17 +90,17 @@ def test_a_changed_signature_is_found_only_by_the_full_reading_of_a_stretch(grou
     ground.begin(5)
     lines = ground.lines()
     with open(ground.place.log, "rb") as file:
-        fd = file.fileno()
+        text = Text.of(file.fileno())
         start = len(lines[0]) + 1
         key = public_key_of_text(Path(ground.place.pub).read_text().strip())
-        asked = Asked(start, os.fstat(fd).st_size, 1, leaf_hash(lines[0]).hex(), ground.log.log_id, key, FULL, (3, 6))
-        found = read_part(fd, asked)
+        asked = Asked(start, text.end, 1, leaf_hash(lines[0]).hex(), ground.log.log_id, key, FULL, (3, 6))
+        found = read_part(text, asked)
         assert found is not None
         assert (found.records, found.leaf) == (5, leaf_hash(lines[-1]).hex())
-        assert read_part(fd, asked._replace(key=PublicKey(bytes(32)))) is None
-        assert read_part(fd, asked._replace(first=2)) is None
-        assert read_part(fd, asked._replace(prev="0" * 64)) is None
-        assert read_part(fd, asked._replace(log="0" * 32)) is None
+        assert read_part(text, asked._replace(key=PublicKey(bytes(32)))) is None
+        assert read_part(text, asked._replace(first=2)) is None
+        assert read_part(text, asked._replace(prev="0" * 64)) is None
+        assert read_part(text, asked._replace(log="0" * 32)) is None
     assert [at.size for at in found.at] == [3, 6]
     assert numbered(lines[3]) == (3, leaf_hash(lines[2]).hex())
     assert numbered(b"{}") is None
