@@ -16,6 +16,7 @@ from chrono.agents.protocol import Reply
 from chrono.guard import engine, wording
 from chrono.guard.caller import Caller
 from chrono.guard.resources import Resources
+from chrono.store.mounts import is_watchable
 from chrono.workspace.actors import actor
 from chrono.workspace.init import initialise
 
@@ -380,3 +381,58 @@ def test_a_payload_without_a_folder_is_meant_for_the_one_the_hook_was_started_in
     assert last["act"]["cwd"] == str(guarded.project) and last["act"]["savepoint"]
     reply = engine.answer("windsurf", json.dumps(body).encode(), caller._replace(cwd=""), guarded.resources)
     assert reply.exit_code == 2 and b"folder" in reply.stderr
+
+
+def hinting(guarded: Guarded) -> list[str]:
+    """As in the resident service; what it notes about hints."""
+    if not is_watchable(os.fsencode(os.path.realpath(guarded.project))):
+        pytest.skip("no file system here that tells of every change")
+    guarded.environ["CHRONO_HINTS"] = "auto"
+    guarded.resources = Resources(stays=True)
+    guarded.bash("touch b.txt")
+    return list(guarded.resources.check_hints())
+
+
+def test_a_service_that_watched_need_not_look_everywhere(guarded: Guarded) -> None:
+    assert hinting(guarded) == []
+    (guarded.project / "a.txt").write_text("second\n")
+    assert guarded.bash("touch c.txt") == ALLOWED
+    savepoint, command = guarded.records()[-2:]
+    assert savepoint["act"]["scan"] == command["act"]["scan"] == "hinted"
+    assert savepoint["act"]["written"][0]["path"] == "a.txt"
+    assert list(guarded.resources.check_hints()) == []
+
+
+@pytest.mark.parametrize("command", ["rm -rf src", "git reset --hard"])
+def test_a_command_that_leans_on_its_savepoint_is_preceded_by_a_full_scan(guarded: Guarded, command: str) -> None:
+    hinting(guarded)
+    (guarded.project / "src").mkdir()
+    (guarded.project / "src" / "a").write_text("1")
+    guarded.bash(command)
+    assert guarded.records()[-1]["act"]["rules"]
+    assert guarded.records()[-1]["act"]["scan"] == "full"
+
+
+def test_hints_can_be_switched_off(guarded: Guarded) -> None:
+    hinting(guarded)
+    guarded.resources.close()
+    guarded.environ["CHRONO_HINTS"] = "off"
+    guarded.bash("touch c.txt")
+    assert list(guarded.resources.check_hints()) == []
+    guarded.bash("touch c.txt")
+    assert guarded.records()[-1]["act"]["scan"] == "full"
+
+
+def test_a_change_that_hints_missed_is_recorded_and_ends_them(guarded: Guarded) -> None:
+    hinting(guarded)
+    hints = next(iter(guarded.resources._hinted.values())).store.hints
+    assert hints is not None
+    guarded.bash("touch c.txt")
+    hints._sort = lambda events: bool(list(events)) or True  # type: ignore[method-assign]
+    time.sleep(0.03)
+    (guarded.project / "a.txt").write_text("unseen\n")
+    assert "not noticed" in "".join(guarded.resources.check_hints())
+    assert guarded.records()[-1]["ev"] == "scan"
+    assert guarded.records()[-1]["act"]["missed"] == ["."]
+    guarded.bash("touch d.txt")
+    assert guarded.records()[-1]["act"]["scan"] == "full"
