@@ -79,6 +79,9 @@ class Provider(Protocol):
         """Metadata `client.library`, `client.version` and, where it is not the default, `client.base_url`."""
         ...
 
+    # A provider may have `replayed(client, method, answer)`, too: what a call of `method` gets in replay (an
+    # `answers.Answer`), as an object of the package itself; None for the usual one.
+
 
 _adapters: dict[str, LlmAdapter] = {}
 _missing: set[str] = set()  # providers that were looked for and are not installed

@@ -6,6 +6,7 @@ Sessions that a program opens itself are `record.spans`; where entries go is `re
 from __future__ import annotations
 
 import atexit
+import importlib
 import os
 import threading
 import time
@@ -124,11 +125,11 @@ def replaying(settings: Settings) -> RecordingSession | None:
     """The session that answers for code that runs in no span of its own, while there is a replay: a thread that was
     there before it must not make calls for real. Raises ReplayMismatchError where several replays could be meant."""
     if not _replays and settings.replay is not None:
-        from chrono.record.program import begin
-
+        # By name, as the facade does: what replays stands on this module.
+        program = importlib.import_module("chrono.record.program")
         with _lock:
             if not _replays:
-                _replays.append(begin(settings))
+                _replays.append(program.begin(settings))
     if len(_replays) > 1:
         from chrono.record.errors import ReplayMismatchError
 

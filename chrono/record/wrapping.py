@@ -97,7 +97,11 @@ def _replace(client: object, method: Method, spec: BoundarySpec, provider: Provi
     def assembler() -> Assembler:
         return _Listed() if provider is None else provider.assembler(method)
 
-    spec = spec._replace(observe=lambda result, crossing: observed(result, crossing, assembler, method.part))
+    replayed = getattr(provider, "replayed", None)
+    spec = spec._replace(
+        observe=lambda result, crossing: observed(result, crossing, assembler, method.part),
+        answer=None if replayed is None else lambda answer: replayed(client, method, answer),
+    )
     wrapped = _boundary(spec._replace(shape=_AsGiven(function)), function)
     setattr(owner, verb, wrapped)
     for view in ("with_raw_response", "with_streaming_response"):  # made from the method, and kept

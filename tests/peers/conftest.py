@@ -6,12 +6,14 @@ These tests run in the environment that `scripts/peers` makes; in the developmen
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Iterator
 from importlib.util import find_spec
 from typing import Any
 
 import pytest
 
+from chrono import record
 from chrono.record import default_hooks, reset
 from chrono.record.entry import EnvelopeEntry, wire
 from chrono.record.runtime import use_sink
@@ -39,6 +41,29 @@ def sink(monkeypatch: pytest.MonkeyPatch) -> Iterator[MemorySink]:
     default_hooks.clear()
     use_sink(None)
     reset()
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Iterator[None]:
+    """What a test claims of the real call, it claims of the replay: its body runs again, answered from what the first
+    run recorded, with no network (`live_only` tests look at the recording while it is made)."""
+    done: Any = yield
+    memory = pyfuncitem.funcargs.get("sink")
+    if done.excinfo is not None or not isinstance(memory, MemorySink) or pyfuncitem.get_closest_marker("live_only"):
+        return
+    recorded = list(memory.envelopes)
+    names = pyfuncitem._fixtureinfo.argnames
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(socket.socket, "connect", _refused)
+        patch.setattr(socket.socket, "connect_ex", _refused)
+        with record.replay(recorded) as run:
+            pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in names})
+    assert memory.envelopes == recorded, "a replay records nothing"
+    assert not run.divergences, run.report()
+
+
+def _refused(*_: object) -> None:
+    raise AssertionError("a replay has no network")
 
 
 def only(sink: MemorySink) -> EnvelopeEntry:

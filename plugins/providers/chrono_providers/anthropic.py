@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from inspect import signature
 from typing import Any
 
+from chrono.record.answers import Answer, managed
 from chrono.record.provider import Assembler, Method
+from chrono.record.streams import ASYNC_MANAGED, ASYNC_STREAM, MANAGED, STREAM
 from chrono_providers.clients import comes_from, identity, present
 from chrono_providers.json_fields import (
     Json,
@@ -23,6 +26,7 @@ from chrono_providers.json_fields import (
     without_none,
     written,
 )
+from chrono_providers.sdk_streams import recorded_stream
 
 _FINISHED = {
     "end_turn": "stop",
@@ -70,6 +74,14 @@ class MessagesAdapter:
                 **served(field(raw, "model"), requested_model),
             }
         )
+
+
+def _manager(method: Method, *, is_async: bool) -> Any:
+    """The class that `messages.stream` answers with; None where this version of the package has it elsewhere."""
+    from anthropic.lib import streaming
+
+    name = ("Beta" if method.path.startswith("beta") else "") + ("Async" if is_async else "") + "MessageStreamManager"
+    return getattr(streaming, name, None)
 
 
 def _usage(usage: Json) -> JsonObject | None:
@@ -218,6 +230,23 @@ class AnthropicProvider:
 
     def assembler(self, method: Method) -> Assembler:
         return MessageAssembler()
+
+    def replayed(self, client: object, method: Method, answer: Answer) -> Any:
+        """A stream of the package itself, with the helper around it where `stream` gave one."""
+        if answer.pieces is None or answer.form not in (STREAM, ASYNC_STREAM, MANAGED, ASYNC_MANAGED):
+            return None
+        stream = recorded_stream(client, "anthropic", answer.pieces, is_async=answer.is_async)
+        if answer.form in (STREAM, ASYNC_STREAM):
+            return stream
+        manager = _manager(method, is_async=answer.is_async)
+        if manager is None:
+            return None
+        import anthropic
+
+        given = {"output_format": answer.kwargs.get("output_format", anthropic.NOT_GIVEN)}
+        known = {name: value for name, value in given.items() if name in signature(manager).parameters}
+        opened = managed(stream, answer.pieces)
+        return manager(opened.__aenter__() if answer.is_async else opened.__enter__, **known)
 
     def identity(self, client: object) -> JsonObject:
         return identity(client, "anthropic", ("api.anthropic.com",))

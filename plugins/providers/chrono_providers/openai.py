@@ -6,11 +6,16 @@ The three APIs themselves are `openai_chat`, `openai_responses` and `openai_embe
 
 from __future__ import annotations
 
+from typing import Any
+
+from chrono.record.answers import Answer
 from chrono.record.provider import Assembler, Method
+from chrono.record.streams import ASYNC_STREAM, STREAM
 from chrono_providers.clients import JsonObject, class_names, comes_from, identity, present
 from chrono_providers.openai_chat import ChatAdapter, ChatAssembler
 from chrono_providers.openai_embeddings import EmbeddingsAdapter
 from chrono_providers.openai_responses import ResponsesAdapter, ResponsesAssembler
+from chrono_providers.sdk_streams import recorded_stream
 
 
 class OpenAiProvider:
@@ -57,8 +62,46 @@ class OpenAiProvider:
     def assembler(self, method: Method) -> Assembler:
         return ResponsesAssembler() if method.adapter is self._responses else ChatAssembler()
 
+    def replayed(self, client: object, method: Method, answer: Answer) -> Any:
+        """A stream of the package itself; what `parse` made of the answer."""
+        if answer.pieces is not None and answer.form in (STREAM, ASYNC_STREAM):
+            return recorded_stream(client, "openai", answer.pieces, is_async=answer.is_async)
+        if method.path.endswith("parse") and answer.form is None:
+            return _parsed_again(answer, responses=method.adapter is self._responses)
+        return None
+
     def identity(self, client: object) -> JsonObject:
         return identity(client, "openai", ("api.openai.com", "openai.azure.com"))
+
+
+def _parsed_again(answer: Answer, *, responses: bool) -> Any:
+    """The classes that `parse` answers with are made for the caller's own format; so they are here. None where this
+    version of the package does it in another way."""
+    try:
+        if responses:
+            from openai.lib._parsing._responses import parse_response
+            from openai.types.responses import Response
+
+            whole = Response.model_validate(answer.raw)
+            text_format, tools = answer.kwargs.get("text_format", _omit()), answer.kwargs.get("tools")
+            return parse_response(text_format=text_format, input_tools=tools or _omit(), response=whole)
+        from openai.lib._parsing import parse_chat_completion
+        from openai.types.chat import ChatCompletion
+
+        return parse_chat_completion(
+            response_format=answer.kwargs.get("response_format", _omit()),
+            input_tools=answer.kwargs.get("tools") or _omit(),
+            chat_completion=ChatCompletion.model_validate(answer.raw),
+        )
+    except ImportError:
+        return None
+
+
+def _omit() -> Any:
+    """The package's own word for an argument that was not given; its name has changed."""
+    import openai
+
+    return getattr(openai, "omit", None) or openai.NOT_GIVEN
 
 
 def _resource(client: object) -> str | None:
