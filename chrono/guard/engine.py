@@ -85,8 +85,9 @@ def _before(call: Call, caller: Caller, place: Place, resources: Resources) -> D
     cover = saved = None
     may_run = told(provisional.if_covered, call) != "block" or waiting.grant is not None
     if may_run and _needs_savepoint(call, scan, caller) and place.own:
-        leans = bool(provisional.if_covered.findings or scan.findings or scan.refusals)
-        saved = effects.savepoint(call, caller, place, hinted=not leans)
+        leans = provisional.if_covered.findings or scan.findings or scan.refusals
+        hinted = not leans and place.root is not None and resources.may_hint(place.root, caller.environ)
+        saved = effects.savepoint(call, caller, place, hinted=hinted)
         cover = saved.cover
     verdict = settle(provisional, cover)
     decision = told(verdict, call)

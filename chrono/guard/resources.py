@@ -76,6 +76,7 @@ class Resources:
     def __init__(self, *, stays: bool = False) -> None:
         self._stays = stays
         self._hinted: dict[str, Workspace] = {}
+        self._unhinted: set[str] = set()
         self._checking: set[str] = set()
         self._guard = Lock()
         self._projects: dict[tuple[str, int], Workspace] = {}
@@ -108,7 +109,7 @@ class Resources:
         layout = find_project(real)
         ws = self._own(layout, home, environ)
         log = ws.log if ws is not None else self._machine_log(home, environ)
-        if ws is not None and self._stays and environ.get("CHRONO_HINTS", HINTS) == "auto":
+        if ws is not None and self.may_hint(ws.root, environ):
             ws.store.use_hints()
             self._hinted[ws.root] = ws
         return Place(real, layout, ws, home, log)
@@ -200,6 +201,10 @@ class Resources:
                     self._policies[stamp] = found
         return found
 
+    def may_hint(self, root: str, environ: Mapping[str, str]) -> bool:
+        """Whether savepoints of the project at `root` may be hinted ones (`store.hints`)."""
+        return self._stays and root not in self._unhinted and environ.get("CHRONO_HINTS", HINTS) == "auto"
+
     def check_hints(self) -> Iterator[str]:
         """After a call, with nobody waiting: see `guard.rechecking`. Gives what is worth a note.
 
@@ -214,6 +219,7 @@ class Resources:
             for root, ws in mine.items():
                 told = check_again(ws, self.holding(root))
                 if told:
+                    self._unhinted.add(root)
                     yield told
         finally:
             with self._guard:
