@@ -57,6 +57,7 @@ class Ground:
         self.world = world
         self.fold = world.platform in ("darwin", "win32")
         self._places: dict[str, str] = {}
+        self._spots: dict[tuple[Word, Word, bool, bool], tuple[Spot, ...]] = {}
 
     # Most commands need few of these, and each asks the file system.
 
@@ -211,6 +212,13 @@ class Ground:
         `last_link`: a link in the last place is meant itself (rm, mv), not what it points to. `windows`: a backslash
         separates folders.
         """
+        key = (word, cwd, last_link, windows)
+        known = self._spots.get(key)
+        if known is None:
+            known = self._spots[key] = self._found(word, cwd, last_link, windows)
+        return known
+
+    def _found(self, word: Word, cwd: Word, last_link: bool, windows: bool) -> tuple[Spot, ...]:
         if isinstance(word, Many):
             return (_unknown("(unknown arguments)"),)
         if isinstance(word, Pattern):

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from chrono.scan.command import Word
 from chrono.scan.conditions import KINDS, Case, Texts, habits_of, names_fit
-from chrono.scan.rule import Matcher, Options, Rule, Ruleset
+from chrono.scan.rule import Matcher, Options, Rule, Ruleset, Text
 from chrono.tuples import NamedTuple
 
 Step = tuple[Callable[..., bool], tuple[Any, ...]]
@@ -30,11 +31,21 @@ class Ready(NamedTuple):
     options: Options | None
 
 
+class About(NamedTuple):
+    """The rules that a touch of one kind at one kind of place selects: `plain` by that alone, `named` only where its
+    path fits one of `paths`."""
+
+    plain: tuple[int, ...]
+    named: tuple[int, ...]
+    paths: Texts
+
+
 class Program:
     """All rules for the names of one program, by position in the ruleset, and what each needs of a command.
 
     `named` are those that a name selects, `always` those of them that may hold whatever the command is like; the
-    others stand under the keys (see `_keys`) of which a command must have one.
+    others stand under the keys (see `_keys`) of which a command must have one. Patterns of many rules are held against
+    a word or a path at once: hardly any fits one of them.
     """
 
     def __init__(self, ruleset: Ruleset, names: tuple[str, ...]) -> None:
@@ -52,8 +63,10 @@ class Program:
         always: list[int] = []
         self.by_word: dict[object, list[int]] = {}
         self.by_need: dict[str, list[int]] = {}
-        self._by_touch: dict[Key, list[int]] = {}
-        self._touched: dict[tuple[str, str], tuple[int, ...]] = {}
+        by_text: list[int] = []
+        texts: list[Text] = []
+        self._by_touch: dict[tuple[str, str], list[int]] = {}
+        self._touched: dict[tuple[str, str], About] = {}
         for position in self.named:
             ready = self.ready(position)
             keys = _keys(ready.steps) if ready is not None else None
@@ -63,10 +76,15 @@ class Program:
                 if key[0] == "word":
                     self.by_word.setdefault(key[1], []).append(position)
                 elif key[0] == "touch":
-                    self._by_touch.setdefault(key, []).append(position)
+                    self._by_touch.setdefault((key[1], key[2]), []).append(position)
+                elif key[0] == "text":
+                    by_text.append(position)
+                    texts.extend(key[1])
                 else:
                     self.by_need.setdefault(key[1], []).append(position)
         self.always = tuple(always)
+        self.by_text = tuple(by_text)
+        self._texts = Texts(dict.fromkeys(texts))
 
     def chosen(self, case: Case, ruleset: Ruleset) -> list[int]:
         """Positions of the rules that can match a command, without repeats, in order."""
@@ -78,32 +96,45 @@ class Program:
                 for word in case.command.argv[1:]:
                     if word in self.by_word:
                         chosen.update(self.by_word[word])
+            if self.by_text and self._fits(case.command.argv):
+                chosen.update(self.by_text)
             for need, positions in self.by_need.items():
                 if _HAS[need](case):
                     chosen.update(positions)
         for how, spot in case.touches:
-            place = spot.target.place
-            positions_of_touch = self._touched.get((how, place))
-            if positions_of_touch is None:
-                positions_of_touch = self._touched[how, place] = self._about(how, place, ruleset)
-            chosen.update(positions_of_touch)
+            target = spot.target
+            about = self._touched.get((how, target.place))
+            if about is None:
+                about = self._touched[how, target.place] = self._about(how, target.place, ruleset)
+            chosen.update(about.plain)
+            if about.named and about.paths.fit(target.path or ""):
+                chosen.update(about.named)
         return sorted(chosen)
 
-    def _about(self, how: str, place: str, ruleset: Ruleset) -> tuple[int, ...]:
-        """Positions of the rules that a touch of this kind at such a place selects."""
-        exact, anywhere = ("touch", how, place), ("touch", how, "")
-        found = {*self._by_touch.get(exact, ()), *self._by_touch.get(anywhere, ())}
-        for position in ruleset.by_touch.get(how, ()):
+    def _fits(self, argv: tuple[Word, ...]) -> bool:
+        """Whether an argument fits a pattern that a rule asks for, or may."""
+        return any(not isinstance(word, str) or self._texts.fit(word) for word in argv[1:])
+
+    def _about(self, how: str, place: str, ruleset: Ruleset) -> About:
+        """What a touch of this kind at such a place selects."""
+        standing = {*self._by_touch.get((how, place), ()), *self._by_touch.get((how, ""), ())}
+        plain, named = set(), set()
+        texts: list[Text] = []
+        for position in sorted(standing.union(ruleset.by_touch.get(how, ()))):
             ready = self.ready(position)
             if ready is None:
                 continue
             keys = _keys(ready.steps)
-            if keys is None or exact in keys or anywhere in keys:
-                found.add(position)
-            elif any(key[0] != "touch" or key[1] not in ready.rule.touches for key in keys):
-                # It may hold by something else: what does not dispatch it cannot rule it out.
-                found.add(position)
-        return tuple(found)
+            fitting = [key for key in keys or () if key[:2] == ("touch", how) and key[2] in (place, "")]
+            paths = [key[3] for key in fitting if key[3] is not None]
+            # It may hold by something else: what does not dispatch it cannot rule it out.
+            other = keys is None or any(key[0] != "touch" or key[1] not in ready.rule.touches for key in keys)
+            if (other and position not in standing) or len(paths) < len(fitting):
+                plain.add(position)
+            elif fitting:
+                named.add(position)
+                texts.extend(text for one in paths for text in one)
+        return About(tuple(plain), tuple(named), Texts(dict.fromkeys(texts)))
 
     def ready(self, position: int) -> Ready | None:
         """The rule at a position; None where it cannot hold for this program."""
@@ -187,9 +218,9 @@ def _bound(matcher: Matcher, names: tuple[str, ...]) -> Steps | None:
     return tuple(steps)
 
 
-Key = tuple[str, ...]
-"""Something that a command has: ("word", an argument as it stands), ("touch", how, place or "" for any), or
-("has", what)."""
+Key = tuple[Any, ...]
+"""Something that a command has: ("word", an argument as it stands), ("text", patterns of an argument),
+("touch", how, place or "" for any, patterns of the path or None for any), or ("has", what)."""
 
 
 def _keys(steps: Steps) -> frozenset[Key] | None:
@@ -213,18 +244,24 @@ def _keys_of(ask: Callable[..., bool], arguments: tuple[Any, ...]) -> frozenset[
     if kind == "subcommand":
         return frozenset(("word", first) for first in arguments[1])
     if kind == "touches":
-        hows, places, *_ = arguments
-        return frozenset(("touch", how, place) for how in hows for place in (places if places is not None else ("",)))
+        hows, places = arguments[:2]
+        paths = arguments[5] if len(arguments) > 5 else None
+        return frozenset(
+            ("touch", how, place, paths) for how in hows for place in (places if places is not None else ("",))
+        )
     if kind in ("word", "last_word", "argument"):
         texts = arguments[1 if kind == "argument" else 0]
-        known = isinstance(texts, Texts) and len(texts.exact) == len(texts)
-        return frozenset(("word", text) for text in texts.exact) if known else _ANY_WORD
+        if not isinstance(texts, Texts):
+            return _ANY_WORD
+        if len(texts.exact) == len(texts):
+            return frozenset(("word", text) for text in texts.exact)
+        return frozenset((("text", texts),))
     if kind == "flag":
         return _ANY_OPTION
     return frozenset((("has", kind),)) if kind in _HAS else None
 
 
-_RANKS = {"word": 0, "touch": 1, "has": 2}
+_RANKS = {"word": 0, "touch": 1, "text": 2, "has": 2}
 _ANY_WORD = frozenset((("has", "words"),))
 _ANY_OPTION = frozenset((("has", "options"),))
 

@@ -9,10 +9,11 @@ import pytest
 
 from chrono.rulepack.compile import compile_pack
 from chrono.rulepack.discover import compile_packs, discover
-from chrono.scan.command import Command, Redirect
+from chrono.scan.command import Command, Pattern, Redirect
 from chrono.scan.conditions import Case
 from chrono.scan.dictworld import DictWorld
-from chrono.scan.paths import Ground
+from chrono.scan.finding import Target
+from chrono.scan.paths import Ground, Spot, Touch
 from chrono.scan.ready import Program, program
 from chrono.scan.rule import Rule, Ruleset, ruleset_of
 from chrono.scan.scanner import scan
@@ -61,6 +62,30 @@ def test_a_rule_about_a_subcommand_is_asked_only_where_its_word_stands(
 def test_a_rule_is_asked_only_of_commands_that_have_what_it_needs(match: str, more: dict[str, object]) -> None:
     assert chosen(rules(match), "tool", "x") == []
     assert chosen(rules(match), "tool", "x", **more) == ["own.r0"]
+
+
+def test_a_rule_about_a_path_is_asked_only_where_a_path_fits() -> None:
+    touch = "{program: tool, touches: {how: write, path: '/etc/x*'}}"
+    asked = rules(touch, "{touches: {how: write, path: '*.pem'}}", "{program: tool, touches: {how: write}}")
+
+    def about(path: str | None) -> list[str]:
+        case = Case(Command(("tool",), cwd="/", span=(0, 1)), GROUND, (_write(path),))
+        return [asked.rules[position].id for position in Program(asked, ("tool",)).chosen(case, asked)]
+
+    assert about("/etc/xy") == about("/srv/a.pem") == ["own.r0", "own.r1", "own.r2"]
+    assert about("/etc/y") == ["own.r2"]
+    assert about(None) == ["own.r2"]
+
+
+def _write(path: str | None) -> Touch:
+    return Touch("write", Spot(Target(path, "x", "system"), True))
+
+
+def test_a_rule_about_a_form_of_word_is_asked_only_where_a_word_may_fit() -> None:
+    asked = rules("{program: tool, word: ['/proc/*', '*.key']}")
+    assert chosen(asked, "tool", "/etc/x", "a.keys") == []
+    assert chosen(asked, "tool", "x", "a.key") == ["own.r0"]
+    assert chosen(asked, "tool", Pattern(("/pr", None))) == ["own.r0"]  # type: ignore[arg-type]
 
 
 def test_a_rule_that_needs_nothing_is_asked_always() -> None:
