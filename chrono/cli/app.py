@@ -137,6 +137,7 @@ SECTIONS: tuple[tuple[str, tuple[Verb, ...]], ...] = (
                 ),
                 default="list",
             ),
+            Verb("replay", "Run a program answered from what was recorded.", "replay"),
             Verb(
                 "bisect",
                 "Find the tool call that broke something.",

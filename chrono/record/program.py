@@ -33,7 +33,7 @@ def begin(settings: Settings) -> RecordingSession:
 
     assert settings.replay is not None
     plan = ReplayPlan()
-    for name, number in map(_numbered, settings.replay_run):
+    for name, number in map(numbered, settings.replay_run):
         plan.run(name, number)
     recording = recording_from(read_file(settings.replay), settings.replay_span)
     run = opened(recording, plan, settings.replay_matching)
@@ -62,8 +62,8 @@ def read_report(folder: str) -> Report:
     return Report(len(reports), sum(one["calls"] for one in reports), tuple(divergences))
 
 
-def _numbered(text: str) -> tuple[str, int | None]:
-    """`name` or `name#2`."""
+def numbered(text: str) -> tuple[str, int | None]:
+    """What of a plan is written as `name`, or `name#2` for the second call."""
     name, hash_sign, number = text.rpartition("#")
     return (name, int(number)) if hash_sign and name and number.isdecimal() else (text, None)
 

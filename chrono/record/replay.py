@@ -29,6 +29,7 @@ from chrono.record.runtime import begin_replay, end_replay
 from chrono.record.serialise import MASK, PLAIN, to_json
 from chrono.record.session import HERE, BoundaryMode, Here, RecordingSession
 from chrono.record.settings import get_settings
+from chrono.record.sink import Sink
 from chrono.trace.ids import new_span_id
 
 Call = Callable[[Args, Kwargs], Any]
@@ -72,7 +73,12 @@ class ReplayState:
         self.counts: dict[str, int] = {}
         self.spans = [_SpanReplay(self, span) for span in recording.spans] or [_SpanReplay(self, _EMPTY)]
         self._unopened = list(self.spans)
+        self.new_calls: Sink | None = None
         self.forked = _Fork(self.spans, plan.fork_at) if plan.fork_at is not None else None
+
+    def record_missing(self, sink: Sink) -> None:
+        """From now on let calls run that have no recording, and record them into `sink` as part of their span."""
+        self.new_calls = sink
 
     def claim(self, service: str) -> _SpanReplay | None:
         """The next recorded span that no span of this run stands for yet, of the same service where there is one."""
@@ -182,9 +188,9 @@ def replay(
 
 @contextmanager
 def replay_recording(
-    recording: Recording, plan: ReplayPlan | None = None, *, matching: Matching = "count"
+    recording: Recording, plan: ReplayPlan | None = None, *, matching: Matching = "count", checked: bool = True
 ) -> Iterator[ReplayRun]:
-    """As `replay`, of a recording that is read already."""
+    """As `replay`, of a recording that is read already; `checked` False: `strict` raises nothing at the end."""
     run = opened(recording, plan, matching)
     begin_replay(run.session)
     token = HERE.set(Here(run.session))
@@ -196,7 +202,7 @@ def replay_recording(
         except ValueError:  # a fixture may end in another context than it began in
             HERE.set(Here(None))
         end_replay(run.session)
-    if matching == "strict":
+    if matching == "strict" and checked:
         run.check()
 
 
@@ -279,6 +285,7 @@ class _SpanReplay:
         self.matcher = Matcher(recorded.calls, state.matching)
         self._places: dict[str, Place] = {}  # of calls that run, by the id of their live envelope
         self._counters: RecordingSession | None = None
+        self._recorder: RecordingSession | None = None  # of calls that are new (`record_missing`)
 
     def span(self, session: RecordingSession) -> None:
         """A span that is opened inside: it stands for the next recorded one, else it is part of this one."""
@@ -299,13 +306,16 @@ class _SpanReplay:
                 mode = BoundaryMode.RUN
             state.counts[name] = state.counts.get(name, 0) + 1
             state.calls.append(CallRecord(name, number, mode))
-            if not match.same or match.late or recorded is None:
+            is_new = recorded is None and mode == BoundaryMode.STUB and state.new_calls is not None
+            if not is_new and (not match.same or match.late or recorded is None):
                 self._note(match, mode, parent, name, number, asked)
             if mode == BoundaryMode.RUN:
                 if match.place is not None:
                     match.place.ran = True
                 self._places[crossing.envelope_id] = match.place or parent
                 state.ran[name, number] = ran = Ran(asked.json(), recorded)
+        if is_new:
+            return self._record(crossing, call, args, kwargs, parent)
         if mode == BoundaryMode.RUN:
             return self._run(crossing, call, args, kwargs, ran, asked)
         assert recorded is not None
@@ -347,15 +357,25 @@ class _SpanReplay:
         if crossing.session.hooks.hooks:
             patched = to_json(crossing.arguments(args, kwargs), PLAIN)
             ran.arguments = patched if isinstance(patched, dict) else ran.arguments
-        token = HERE.set(crossing.inner)
-        try:
-            result = call(args, kwargs)
-        except BaseException as error:
-            HERE.reset(token)
-            crossing.fail(error)
-            raise
-        HERE.reset(token)
-        return _awaited(result, crossing) if inspect.iscoroutine(result) else crossing.settle(result)
+        return _called(crossing, call, args, kwargs)
+
+    def _record(self, crossing: Crossing, call: Call, args: Args, kwargs: Kwargs, parent: Place) -> Any:
+        """Make a call that the recording does not have, as one more of this span."""
+        if self._recorder is None:
+            self._recorder = RecordingSession(
+                trace_id=self.state.recording.trace_id,
+                span_id=self.recorded.span_id,
+                service=crossing.session.service,
+                sink=self.state.new_calls,
+                hooks=default_hooks.copy(),
+            )
+            self._recorder.count_on(self.recorded.calls)
+        above = parent.call.envelope_id if parent.call is not None else None
+        recording = Crossing(crossing.spec, self._recorder, crossing.here._replace(
+            session=self._recorder, envelope_id=above
+        ))  # fmt: skip
+        args, kwargs = recording.begin(args, kwargs)
+        return _called(recording, call, args, kwargs)
 
     def _refuse_masks(self, crossing: Crossing, asked: _Asked) -> None:
         """A masked value that came out of the recording must not reach anything real."""
@@ -365,6 +385,19 @@ class _SpanReplay:
             with self.state.lock:
                 self.state.noted.append(one)
             raise ReplayMismatchError(f"{as_text([one])}\nanswer it from the recording, or record without masking it")
+
+
+def _called(crossing: Crossing, call: Call, args: Args, kwargs: Kwargs) -> Any:
+    """The call itself; what an async boundary answers with is awaited inside the crossing."""
+    token = HERE.set(crossing.inner)
+    try:
+        result = call(args, kwargs)
+    except BaseException as error:
+        HERE.reset(token)
+        crossing.fail(error)
+        raise
+    HERE.reset(token)
+    return _awaited(result, crossing) if inspect.iscoroutine(result) else crossing.settle(result)
 
 
 async def _awaited(result: Awaitable[Any], crossing: Crossing) -> Any:

@@ -5,7 +5,7 @@ Opening and closing them is `record.spans`, the ambient one `record.runtime`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime
@@ -127,6 +127,16 @@ class RecordingSession:
         self.mode, self.replay, self.recording, self.sink = SessionMode.REPLAY, control, False, None
         if counters_of is not None:
             self._sequence, self._invocations = counters_of._sequence, counters_of._invocations
+
+    def count_on(self, calls: Iterable[Any]) -> None:
+        """Number calls on from recorded ones (`recording.Recorded`)."""
+        last = 0
+        numbers: dict[str, int] = {}
+        for call in calls:
+            last += 1
+            numbers[call.name] = numbers.get(call.name, 0) + 1
+        self._sequence = count(last + 1)
+        self._invocations = {name: count(number + 1) for name, number in numbers.items()}
 
     def next_sequence(self) -> int:
         """1, 2, 3 … in the order in which crossings begin in this span."""

@@ -1,0 +1,103 @@
+"""Claims about `chrono replay`: real programs, recorded once, answered from that afterwards."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+AGENT = """
+import os, pathlib, sys, threading
+from chrono import record
+
+made = pathlib.Path("made.txt")
+
+@record.boundary("tool")
+def tool(name):
+    with made.open("a") as file:
+        file.write(name + "\\n")
+    return len(name)
+
+with record.record("the agent"):
+    print(tool(sys.argv[1]))
+    thread = threading.Thread(target=lambda: print(tool("in a thread")))
+    thread.start()
+    thread.join()
+tool("outside")
+sys.exit(int(os.environ.get("CODE", "0")))
+"""
+
+
+def run(folder: Path, *command: str, **more: str) -> subprocess.CompletedProcess[str]:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("CHRON", "PYTEST"))}
+    environment |= {"PYTHONPATH": str(ROOT), "CHRONO_HOME": str(folder / "home"), **more}
+    return subprocess.run(
+        [sys.executable, *command], cwd=folder, env=environment, capture_output=True, text=True, timeout=60
+    )
+
+
+def recorded(folder: Path) -> str:
+    (folder / "agent.py").write_text(AGENT)
+    assert run(folder, "agent.py", "abc").stdout == "3\n11\n"
+    assert (folder / "made.txt").read_text().count("\n") == 3
+    (folder / "made.txt").unlink()
+    listed = json.loads(run(folder, "-m", "chrono", "trace", "list", "the agent", "--json").stdout)
+    return str(listed["traces"][0]["trace_id"])
+
+
+def test_a_program_is_answered_and_told_apart(tmp_path: Path) -> None:
+    trace = recorded(tmp_path)
+    replayed = ["-m", "chrono", "replay", "--json", trace, "--", sys.executable, "agent.py"]
+    done = run(tmp_path, *replayed, "abcd")
+    assert not (tmp_path / "made.txt").exists(), done.stderr
+    assert done.stdout.startswith("3\n11\n") and "ReplayMismatchError" in done.stderr
+    value = json.loads(done.stdout.partition("11\n")[2])
+    assert [(one["kind"], one["name"]) for one in value["divergences"]] == [("changed", "tool"), ("missing", "tool")]
+    assert value["divergences"][0]["changes"] == [{"path": "/name", "left": "abc", "right": "abcd"}]
+    assert (value["calls"], value["exit_code"], done.returncode) == (3, 1, 1)
+
+
+def test_an_exported_file_replays_on_a_machine_that_has_nothing_else(tmp_path: Path) -> None:
+    trace = recorded(tmp_path)
+    (tmp_path / "agent.py").write_text(AGENT.replace('tool("outside")', ""))
+    run(tmp_path, "-m", "chrono", "trace", "export", trace, "-o", "incident.json")
+    there = {"CHRONO_HOME": str(tmp_path / "elsewhere")}
+    command = ["-m", "chrono", "replay", "incident.json", "--", sys.executable, "agent.py", "abc"]
+    done = run(tmp_path, *command, **there)
+    assert (done.returncode, done.stdout) == (0, "3\n11\n"), done.stderr
+    assert "as recorded: 2 calls" in done.stderr and not (tmp_path / "made.txt").exists()
+    assert run(tmp_path, *command, CODE="7", **there).returncode == 7
+    some = run(tmp_path, *command[:3], "--run", "tool#1", *command[3:], **there)
+    assert some.returncode == 0 and (tmp_path / "made.txt").read_text() == "abc\n"
+
+
+def test_what_cannot_be_replayed_runs_nothing(tmp_path: Path) -> None:
+    trace = recorded(tmp_path)
+    program = ["--", sys.executable, "agent.py", "abc"]
+    for arguments in (["beef"], [trace, "1234567890abcdef"], ["agent.py"]):
+        done = run(tmp_path, "-m", "chrono", "replay", *arguments, *program)
+        assert done.returncode == 1 and done.stderr.startswith("error: "), done.stderr
+    assert run(tmp_path, "-m", "chrono", "replay", trace).returncode == 2
+    assert not (tmp_path / "made.txt").exists()
+
+
+def test_the_how_to_runs_from_top_to_bottom(tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "howto" / "replay-a-program.md").read_text()
+    *blocks, last = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    (tmp_path / "program.py").write_text("\n".join(blocks))
+    done = run(tmp_path, "program.py")
+    assert done.returncode == 0, done.stderr
+    shown = re.search(r"```\n(changed: .*?)```", text, re.DOTALL)
+    assert shown is not None and done.stdout.startswith(shown[1])
+    listed = json.loads(run(tmp_path, "-m", "chrono", "trace", "list", "clean up", "--json").stdout)
+    trace = listed["traces"][0]["trace_id"]
+    assert run(tmp_path, "-m", "chrono", "trace", "export", trace, "-o", "incident.json").returncode == 0
+    (tmp_path / "test_it.py").write_text(blocks[0].split("with record.record")[0] + last)
+    options = ["-q", "-p", "chrono.record.pytest_plugin", "-p", "no:cacheprovider", "-c", os.devnull, "--rootdir=."]
+    done = run(tmp_path, "-m", "pytest", *options, "test_it.py", PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")
+    assert "1 passed" in done.stdout, done.stdout
