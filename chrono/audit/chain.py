@@ -31,6 +31,7 @@ _READ_WHOLE = (
     b'"ev":"session.',
     b'"ev":"genesis"',
     b'"ev":"remote.fetch"',
+    b'"ev":"segment.',
 )
 _TORN_LOOKS = 5
 QUICK_BYTES = 1 << 18

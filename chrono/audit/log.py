@@ -14,7 +14,7 @@ from chrono.audit.external import External, forget_external
 from chrono.audit.keys import KeySettings, find_signer
 from chrono.audit.merkle import CompactRange, leaf_hash
 from chrono.audit.pin import Pin, pin_of_path, read_pin, remove_pin, write_pin
-from chrono.audit.place import LogPlace, first_record, log_id, open_plain, segments, whereabouts
+from chrono.audit.place import LogPlace, first_record, log_id, open_plain, open_text, segments, whereabouts
 from chrono.audit.record import NO_PREV, Act, Actor, Entry, Record, encode, read, signature_holds
 from chrono.audit.text import SegmentBroken
 from chrono.audit.witness import Mark, Witness
@@ -66,12 +66,16 @@ def create(
 def _begun(place: LogPlace, home: HomeLayout, keys: KeySettings) -> LogId | None:
     """The log that is there and is this home's own, None where there is none yet."""
     try:
-        fd, _ = open_plain(place.log, os.O_RDONLY)
+        fd, info = open_plain(place.log, os.O_RDONLY)
         os.close(fd)
+        empty = info.st_size == 0
     except FileNotFoundError:
+        empty = True
         if not segments(place):
             _refuse_vanished(place, home)
             return None
+    if empty and segments(place):
+        open_text(place).close()  # a file that is to follow segments cannot be begun without them
     existing = log_id(place)
     if existing is None:
         raise AuditTampered(

@@ -43,16 +43,12 @@ def listed(place: LogPlace) -> tuple[Segment, ...]:
     """The files of the log, oldest first. Raises FileNotFoundError, AuditUnverifiable, SegmentBroken."""
     found = []
     with open_text(place) as text:
-        firsts = [first_of(part.name) if part.name else None for part in text.parts]
-        for at, part in enumerate(text.parts):
-            last = _last_line(text, at)
-            n, last_at = _n_at(last)
-            first = firsts[at]
-            follows = firsts[at + 1] if at + 1 < len(firsts) else None
-            if first is None:
-                first = _n_at(text.pread(MAX_LINE_BYTES + 1, part.start).partition(b"\n")[0])[0]
-            records = (follows if follows is not None else n + 1) - first
-            found.append(Segment(first, records, part.form, os.fstat(part.fd).st_size, last_at, closed=bool(part.name)))
+        ends = [_n_at(_last_line(text, at)) for at in range(len(text.parts))]
+        first = 0
+        for part, (n, last_at) in zip(text.parts, ends, strict=True):
+            records, size = max(0, n + 1 - first), os.fstat(part.fd).st_size
+            found.append(Segment(first, records, part.form, size, last_at, closed=bool(part.name)))
+            first += records
     return tuple(found)
 
 

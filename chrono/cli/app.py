@@ -219,6 +219,8 @@ SECTIONS: tuple[tuple[str, tuple[Verb, ...]], ...] = (
                     ("export", "Export records for a spreadsheet or a SIEM."),
                     ("reveal", "Show what a command was before its secrets were taken out."),
                     ("erase", "Delete what was taken out of a command and kept."),
+                    ("segments", "Show the files that a long log lies in; close or pack them."),
+                    ("prune", "Take the text of old records away; what is left still verifies."),
                     ("witness-daemon", "Run the witness that another account keeps on this machine."),
                 ),
                 default="show",

@@ -32,6 +32,7 @@ PEOPLE_ONLY: Mapping[str, tuple[PeopleOnly, ...]] = {
     "approvals enroll": (PeopleOnly("enrol an approver's key"),),
     "approvals watch": (PeopleOnly("answer what agents ask for"),),
     "audit erase": (PeopleOnly("erase what was kept of a command"),),
+    "audit prune": (PeopleOnly("prune the audit log", unless=("dry_run",)),),
     "audit reveal": (PeopleOnly("see what was taken out of a command"),),
     "audit show": (
         PeopleOnly("reset the witness", ("reset_witness",)),
@@ -55,7 +56,7 @@ PEOPLE_ONLY: Mapping[str, tuple[PeopleOnly, ...]] = {
 }
 """By "verb" or "verb sub" (product.md, "Scan and policy")."""
 
-NEEDS: Mapping[str, str] = {"policy pin": "policy.pin", "prune": "prune", "run": "run.force"}
+NEEDS: Mapping[str, str] = {"audit prune": "prune", "policy pin": "policy.pin", "prune": "prune", "run": "run.force"}
 """What a person needs the permission for, where the policy sets roles (`run` with --force, the others not to look)."""
 
 BRINGS_FILES_BACK = ("checkout", "merge", "redo", "rollback", "undo")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from chrono.errors import ChronoError, Locked
 from chrono.ids import CommitId
 from chrono.tuples import NamedTuple
+from chrono.workspace import segments
 
 if TYPE_CHECKING:
     import subprocess
@@ -48,7 +49,8 @@ def after_savepoint(ws: Workspace, commit: CommitId) -> bool:
 def due(ws: Workspace) -> bool:
     """Whether there is something to pack, or it is time to look at the budget. Costs less than a millisecond."""
     keep = ws.store.upkeep
-    return keep.needs_packing() or keep.needs_ref_packing() or keep.needs_joining() or _time_to_look(ws)
+    store = keep.needs_packing() or keep.needs_ref_packing() or keep.needs_joining()
+    return store or segments.needs_packing(ws) or _time_to_look(ws)
 
 
 def start(ws: Workspace) -> bool:
@@ -101,6 +103,8 @@ def _pack(ws: Workspace) -> Done:
     packed = keep.pack_loose(_WAIT_S) if keep.needs_packing() else 0
     refs = keep.pack_refs(_WAIT_S) if keep.needs_ref_packing() else 0
     joined = keep.join_packs(_WAIT_S) if keep.needs_joining() else 0
+    if segments.needs_packing(ws):
+        segments.pack(ws)
     return Done(packed, refs, joined)
 
 

@@ -3,7 +3,7 @@
 //
 //   node audit-v2-verify.mjs LOG KEY [CHECKPOINT]    every line of a log, then a checkpoint that somebody kept
 //   node audit-v2-verify.mjs --proof FILE KEY        one record in a .tlog-proof file
-//
+//   zcat -f audit-[0-9]* audit.jsonl | node audit-v2-verify.mjs - KEY     a log in several files, packed or pruned
 // KEY: the public key that you trust, base64; for a proof, several with commas. Leaves with 0 (intact) or 20.
 import { createHash, createPublicKey, verify } from "node:crypto";
 import { createReadStream, readFileSync } from "node:fs";
@@ -42,15 +42,10 @@ function holds(key, data, signature) {
 }
 
 function canonical(value, depth = 1) {
-  if (typeof value === "string") {
-    if (value.includes("\0")) throw new Bad("text with a NUL");
-    return JSON.stringify(value);
-  }
-  if (typeof value === "number") {
-    if (!Number.isSafeInteger(value) || Object.is(value, -0)) throw new Bad("not a whole number");
-    return String(value);
-  }
-  if (value === null || typeof value === "boolean") return String(value);
+  if (typeof value === "string" && value.includes("\0")) throw new Bad("text with a NUL");
+  const number = typeof value === "number";
+  if (number && (!Number.isSafeInteger(value) || Object.is(value, -0))) throw new Bad("not a whole number");
+  if (value === null || typeof value !== "object") return JSON.stringify(value);
   if (depth > 8) throw new Bad("nested too deep");
   if (Array.isArray(value)) return `[${value.map((item) => canonical(item, depth + 1)).join(",")}]`;
   const members = Object.keys(value).sort().map((key) => {
@@ -110,7 +105,7 @@ function checkpoint(note, keys) {
 
 async function* lines(path) {
   let rest = Buffer.alloc(0);
-  for await (const chunk of createReadStream(path)) {
+  for await (const chunk of path === "-" ? process.stdin : createReadStream(path)) {
     const data = Buffer.concat([rest, chunk]);
     let start = 0;
     for (let end; (end = data.indexOf(10, start)) >= 0; start = end + 1) yield data.subarray(start, end);
@@ -123,15 +118,19 @@ async function* lines(path) {
 async function verifyLog(path, trusted, note) {
   const tree = new Tree();
   const kept = note === undefined ? undefined : { size: /\n(\d+)\n/.exec(note)?.[1] };
-  const keys = [trusted];
+  const [keys, files, pruned] = [[trusted], [], new Map()];
   let [log, prev, key, isSigned] = ["", NO_PREV, trusted, false];
   for await (const line of lines(path)) {
     const n = tree.size;
-    try {
+    const left = n && /^[0-9a-f]{64}$/.test(line.subarray(0, 65)) ? line.toString() : undefined;
+    if (left) files.at(-1).pruned = true;
+    else try {
       if (line.length > MAX_LINE) throw new Bad("too long");
       const { value, text } = record(line);
       log ||= value.log;
       if (value.log !== log || value.n !== n || value.prev !== prev) throw new Bad("does not follow the one before it");
+      if (n === 0 || value.ev === "segment.open") files.push({ first: n, hash: createHash("sha256") });
+      if (value.ev === "prune" && value.act.segment) pruned.set(value.act.segment.first, value.act.segment.sha256);
       if ((n === 0) !== (value.ev === "genesis")) throw new Bad("genesis comes first, and only there");
       if (value.sig === undefined && isSigned) throw new Bad("unsigned in a signed log");
       if (value.sig !== undefined) {
@@ -148,12 +147,15 @@ async function verifyLog(path, trusted, note) {
     } catch (error) {
       throw new Bad(`record ${n}: ${error.message}`);
     }
-    const leaf = leafHash(line);
+    files.at(-1).hash.update(line).update("\n");
+    const leaf = left ? Buffer.from(left, "hex") : leafHash(line);
     tree.add(leaf);
     prev = leaf.toString("hex");
     if (kept && String(tree.size) === kept.size) kept.root = tree.root();
   }
   if (!isSigned) throw new Bad("the log is not signed");
+  for (const file of files.filter((one) => one.pruned))
+    if (pruned.get(file.first) !== file.hash.digest("hex")) throw new Bad(`${file.first}: pruned, and no record says so`);
   if (kept) {
     const found = checkpoint(note, keys);
     if (found.log !== log) throw new Bad("the checkpoint is of another log");

@@ -7,6 +7,7 @@ import importlib
 import pkgutil
 import re
 import time
+from collections.abc import Mapping
 
 import pytest
 
@@ -32,8 +33,8 @@ def ruleset() -> Ruleset:
     return compile_packs(discover())
 
 
-def decided(text: str, ruleset: Ruleset, shell: str = "bash", **files: str | bytes) -> str:
-    world = FakeWorld({f"{PROJECT}/{name}": data for name, data in files.items()}, cwd=PROJECT, project=PROJECT)
+def decided(text: str, ruleset: Ruleset, shell: str = "bash", files: Mapping[str, str | bytes] | None = None) -> str:
+    world = FakeWorld({f"{PROJECT}/{name}": data for name, data in (files or {}).items()}, cwd=PROJECT, project=PROJECT)
     started = time.process_time()
     found = scan(text, ruleset, world, shell=shell)
     assert time.process_time() - started < MOST_S
@@ -167,8 +168,8 @@ JUNK = ("(", "[", "{", '"', "'", "\\", "$(", "a:\n\t", "\n", "- ", "<?php ", "\0
 @pytest.mark.parametrize("sign", _mostly_slow(JUNK, ("(",)))
 def test_files_of_junk_do_not_break_what_follows_them(name: str, program: str, sign: str, ruleset: Ruleset) -> None:
     data = (sign * (60_000 // len(sign))).encode("utf-8", "surrogateescape")
-    decided(f"{program} {name}", ruleset, **{name: data})
-    assert decided(f"{program} {name}\nrm -rf ~", ruleset, **{name: data}) in ("block", "ask")
+    decided(f"{program} {name}", ruleset, files={name: data})
+    assert decided(f"{program} {name}\nrm -rf ~", ruleset, files={name: data}) in ("block", "ask")
 
 
 def test_text_in_text_in_text_is_refused_rather_than_passed(ruleset: Ruleset) -> None:

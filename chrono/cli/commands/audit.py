@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from chrono.cli import shapes
-from chrono.cli.audit_records import record_json, record_row
+from chrono.cli.audit_records import moment, record_json, record_row
 from chrono.cli.options import Json, screen_of
 from chrono.cli.place import workspace, write_out
 from chrono.cli.render import Screen
@@ -200,7 +200,6 @@ def run_export(
     """
     from chrono.audit.export import FORMATS
     from chrono.audit.query import Query
-    from chrono.cli.audit_records import moment
 
     screen = screen_of(ctx)
     if form not in FORMATS:
@@ -591,6 +590,58 @@ def run_erase(
         screen.value({"n": number, "erased": gone})
     else:
         screen.line(f"what was kept of record {number} is erased" if gone else "nothing was kept")
+
+
+def run_segments(
+    ctx: typer.Context,
+    close: Annotated[bool, typer.Option("--close", help="Close the file that grows now, whatever its size.")] = False,
+    pack: Annotated[bool, typer.Option("--pack", help="Pack the closed files now.")] = False,
+    json: Json = False,
+) -> None:
+    """Show the files that the log lies in.
+
+    At 64 MiB a file is closed and the next one begins. Closed files are packed in the background (gzip: zcat reads
+    them). However many there are, it is one log.
+    """
+    from chrono.cli import audit_segments
+    from chrono.workspace import segments
+    from chrono.workspace.actors import actor
+
+    screen = screen_of(ctx)
+    ws = workspace(screen)
+    if close:
+        segments.close(ws, actor(screen.environ))
+    if pack:
+        with screen.working("packing"):
+            segments.pack(ws)
+    found = segments.listed(ws)
+    if json:
+        screen.value({"segments": [audit_segments.as_json(one) for one in found]})
+    else:
+        audit_segments.show(screen, found)
+
+
+def run_prune(
+    ctx: typer.Context,
+    before: Annotated[
+        str, typer.Option("--before", metavar="WHEN", help="A day, a time in UTC, or how long ago (365d).")
+    ],
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would go.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    json: Json = False,
+) -> int:
+    """Take the text of old records away, and keep their hashes.
+
+    Closed files that hold nothing newer go; what is left verifies, and proves, as before. What savepoints, keys and
+    sessions need stays readable. The log is verified first and records what was pruned. Agents are refused.
+    """
+    from chrono.cli import audit_segments
+    from chrono.workspace import segments
+
+    screen = screen_of(ctx)
+    ws = workspace(screen)
+    plan = segments.plan_prune(ws, moment(before, "--before", ws.clock))
+    return audit_segments.prune(screen, ws, plan, dry_run=dry_run, yes=yes, json=json)
 
 
 def _committed(screen: Screen, number: int) -> tuple[Workspace, str]:

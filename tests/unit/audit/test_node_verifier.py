@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import gzip
+import hashlib
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from chrono.audit import segment
+from chrono.audit.place import segment_path
 from chrono.audit.proof import newest_checkpoint, prove_in
 from chrono.audit.record import Act, Entry
 from chrono.audit.rotation import rotate_key
+from chrono.audit.text import PRUNED, pack
 from chrono.signing import generate
 
 from .conftest import BOB, Ground
@@ -109,3 +114,32 @@ def test_it_checks_a_proof(log: Ground, tmp_path: Path) -> None:
     path.write_text(proof._replace(path=proof.path[::-1]).text)
     assert run("--proof", path, key_of(log))[0] == 20
     assert run("--proof", path, generate().public.text)[0] == 20
+
+
+def piped(ground: Ground) -> tuple[int, str]:
+    text = 'zcat -f audit-[0-9]* audit.jsonl | "$0" "$1" - "$2"'
+    done = subprocess.run(
+        ["sh", "-c", text, str(NODE), str(SCRIPT), key_of(ground)],
+        cwd=ground.place.folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.returncode, done.stdout.strip()
+
+
+def test_it_reads_a_log_in_several_files_also_a_pruned_one(log: Ground) -> None:
+    segment.close(log.log, BOB, timeout_s=5)
+    log.command("in the second file")
+    segment.close(log.log, BOB, timeout_s=5)
+    segment.pack_closed(log.place)
+    assert piped(log) == (0, f"OK log {log.log.log_id}: 11 records, root {log.verify().root}")
+    plan = segment.plan_prune(log.place, "9999-01-01T00:00:00.000000Z")
+    segment.prune(log.log, plan, BOB, timeout_s=5)
+    assert piped(log) == (0, f"OK log {log.log.log_id}: 13 records, root {log.verify().root}")
+    path = Path(segment_path(log.place, 0, PRUNED))
+    rows = gzip.decompress(path.read_bytes()).split(b"\n")
+    hidden = next(at for at, row in enumerate(rows) if b'"anchor"' in row)
+    rows[hidden] = hashlib.sha256(b"\0" + rows[hidden]).hexdigest().encode()
+    path.write_bytes(pack(b"\n".join(rows)))
+    assert piped(log) == (20, "FAIL 0: pruned, and no record says so")
