@@ -13,7 +13,8 @@ from chrono.errors import ChronoError
 from chrono.record import frames
 from chrono.record.local import StoreWriter
 from chrono.record.plane import HttpPlane
-from chrono.record.reading import NoSuchTrace, StoredTrace, in_order, read_trace
+from chrono.record.reading import NoSuchTrace, StoredTrace, read_trace
+from chrono.record.shapes import TRACE_ID, misshapen
 from chrono.tuples import NamedTuple
 
 FORMAT = "chrono-trace/1"
@@ -49,27 +50,40 @@ def parsed(data: bytes) -> StoredTrace:
             raise NotATrace(f"the file is of format {said}, not {FORMAT}", "a newer chrono may have written it")
         envelopes = tuple(value["envelopes"])
         spans = tuple(value.get("spans") or ())
-        trace = value.get("trace")
-        ids = {one["trace_id"] for one in (*envelopes, *spans, *([trace] if trace else []))}
-        for one in envelopes:
-            in_order(one), one["envelope_id"], one["span_id"]
-        for span in spans:
-            span["span_id"], span["state"]
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise NotATrace(f"this is no exported trace: {error!r}", "write one with: chrono trace export TRACE") from None
+    return _one_trace(value.get("trace"), spans, envelopes)
+
+
+def _one_trace(trace: Any, spans: tuple[Any, ...], envelopes: tuple[Any, ...]) -> StoredTrace:
+    """What came from elsewhere, once it is sure that every reader here can take it. Raises NotATrace."""
+    announced = () if trace is None else (trace,)
+    for kind, records in ((frames.TRACE, announced), (frames.SPAN, spans), (frames.ENVELOPE, envelopes)):
+        for record in records:
+            wrong = misshapen(kind, record)
+            if wrong is not None:
+                raise NotATrace(f"this is no exported trace: {wrong} is missing, or not what it must be")
+    ids = {record["trace_id"] for record in (*announced, *spans, *envelopes)}
     if len(ids) != 1:
         raise NotATrace(f"the file holds {len(ids)} traces, not one")
-    return StoredTrace(ids.pop(), trace, spans, envelopes)
+    trace_id = ids.pop()
+    if not TRACE_ID.fullmatch(trace_id):
+        raise NotATrace(f"{trace_id[:40]!r} is no id of a trace: 32 hex digits")
+    return StoredTrace(trace_id, trace, spans, envelopes)
 
 
 def fetched(plane: HttpPlane, trace_id: str) -> StoredTrace:
-    """A trace as a control plane has it. Raises ControlPlaneError."""
+    """A trace as a control plane has it. Raises ControlPlaneError, NotATrace."""
     path = f"/v1/traces/{urllib.parse.quote(trace_id, safe='')}"
-    trace = plane.read(path)
-    spans = tuple(trace.pop("spans", ()))
+    try:
+        trace = dict(plane.read(path))
+        spans = tuple(trace.pop("spans", ()))
+        envelopes = tuple(plane.read(path + "/envelopes")["envelopes"])
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise NotATrace(f"the control plane's answer is no trace: {error!r}") from None
     for derived in ("span_count", "envelope_count"):
         trace.pop(derived, None)
-    return StoredTrace(trace_id, trace, spans, tuple(plane.read(path + "/envelopes")["envelopes"]))
+    return _one_trace(trace, spans, envelopes)
 
 
 def import_trace(folder: str, trace: StoredTrace) -> Imported:

@@ -14,6 +14,7 @@ from typing import Any
 from chrono.errors import ChronoError
 from chrono.record import frames
 from chrono.record.frames import Damage, DamagedStore, Frame
+from chrono.record.shapes import misshapen
 from chrono.record.storefile import StoreFile, file_names
 from chrono.tuples import NamedTuple
 
@@ -154,7 +155,7 @@ def read_trace(folder: str, trace_id: str) -> StoredTrace:
 
 def in_order(envelope: Json) -> tuple[str, int]:
     """The sort key of envelopes: start, then the order in which the span began them."""
-    sequence = envelope.get("metadata", {}).get("chronicle.sequence")
+    sequence = (envelope.get("metadata") or {}).get("chronicle.sequence")
     return str(envelope["envelope_status"].get("started_at", "")), sequence if isinstance(sequence, int) else 1 << 60
 
 
@@ -170,12 +171,12 @@ def _records(folder: str) -> Iterator[tuple[StoreFile, Frame | Damage]]:
 
 
 def _value(file: StoreFile, record: Frame) -> Json | None:
+    """The record's value; None where it is damaged, or nothing that a reader can take."""
     try:
-        return file.value(record)
-    except DamagedStore:
+        value = file.value(record)
+    except (DamagedStore, json.JSONDecodeError, RecursionError):
         return None
-    except json.JSONDecodeError:
-        return None
+    return value if misshapen(record.kind, value) is None else None
 
 
 def _summary(trace_id: str, found: _Found) -> Summary:

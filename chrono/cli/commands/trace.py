@@ -348,9 +348,9 @@ def _took(state: Any) -> str:
 
     try:
         began, ended = (datetime.fromisoformat(state[key]) for key in ("started_at", "ended_at"))
-    except (KeyError, ValueError):
-        return ""
-    return f"  {(ended - began).total_seconds() * 1000:.1f} ms"
+        return f"  {(ended - began).total_seconds() * 1000:.1f} ms"
+    except (KeyError, TypeError, ValueError):
+        return ""  # still open, or times of a form that we do not write
 
 
 def _print_difference(screen: Screen, diff: Difference) -> None:
