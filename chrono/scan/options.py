@@ -71,8 +71,25 @@ def flag_is(style: str, written: str, name: str) -> bool:
     return lower == wanted or (len(lower) > 1 and wanted.startswith(lower))
 
 
+MAX_KEPT = 8
+
+_PARSED: dict[tuple[int, int], tuple[tuple[Word, ...], Options, Parsed]] = {}
+"""What was taken apart last, by identity, which the entry itself keeps: the touches of a command and its rules ask for
+the same, and equal words need not be of one kind (`*.pyc`, quoted and not)."""
+
+
 def parse(argv: tuple[Word, ...], options: Options = GNU) -> Parsed:
     """Takes an argv (with its program) apart."""
+    key = (id(argv), id(options))
+    known = _PARSED.get(key)
+    if known is None:
+        if len(_PARSED) >= MAX_KEPT:
+            _PARSED.clear()
+        known = _PARSED[key] = (argv, options, _parse(argv, options))
+    return known[2]
+
+
+def _parse(argv: tuple[Word, ...], options: Options) -> Parsed:
     style, tables = options
     if style == "slash":
         return _parse_slashes(argv)
