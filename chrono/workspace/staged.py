@@ -6,6 +6,7 @@ Only what is staged counts, not the files as they lie there. Who is told, and wh
 
 from __future__ import annotations
 
+import codecs
 import os
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -21,6 +22,8 @@ MAX_SCRIPTS = 20
 MAX_SCRIPT_BYTES = 200_000
 
 _NOTHING = "0" * 40
+_SUBMODULE = b"160000"
+_ENCODINGS = ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 _SHELLS = {"sh": "sh", "bash": "bash", "dash": "sh", "ksh": "bash", "zsh": "zsh"}
 _SCRIPT_ENDS = {".sh": "bash", ".bash": "bash", ".zsh": "zsh", ".ksh": "bash"}
 _SETTINGS_FILES = (".npmrc", ".yarnrc.yml", ".pypirc", ".dockercfg", ".tfvars", ".ovpn")
@@ -45,7 +48,7 @@ class Trouble(NamedTuple):
 
 def changes(repo: UserRepo, environ: Mapping[str, str]) -> tuple[Change, ...]:
     """The files that are staged as new or changed. `environ` as the hook got it: it names the index. Raises NoGit."""
-    options = ["--raw", "-z", "--no-renames", "--no-abbrev", "--ignore-submodules=all", "--diff-filter=ACMT"]
+    options = ["--raw", "-z", "--no-renames", "--no-abbrev", "--ignore-submodules=dirty", "--diff-filter=ACMT"]
     data = ask(["diff", "--cached", *options], repo.top, environ)
     return tuple(_changes(data))
 
@@ -166,7 +169,8 @@ def _changes(data: bytes) -> Iterator[Change]:
     parts = data.split(b"\0")
     for head, path in zip(parts[::2], parts[1::2], strict=False):
         words = head.split()
-        if len(words) == 5 and words[1] != b"160000":
+        # A submodule holds no bytes of this repository, but `.chrono` must not become one: git would look into it.
+        if len(words) == 5 and (words[1] != _SUBMODULE or PROJECT_DIR.encode("ascii") in path.split(b"/")):
             old, new = words[2].decode("ascii"), words[3].decode("ascii")
             yield Change(os.fsdecode(path), None if old.startswith(_NOTHING) else old, new)
 
@@ -176,6 +180,10 @@ def _lines(oids: Iterable[str]) -> bytes:
 
 
 def _text(data: bytes | None) -> str:
+    """The text of a file: UTF-8, or UTF-16 where it says so in front, as PowerShell writes it."""
+    for mark, encoding in _ENCODINGS:
+        if data is not None and data.startswith(mark):
+            return data[len(mark) :].decode(encoding, "replace")
     return (data or b"").decode("utf-8", "surrogateescape")
 
 

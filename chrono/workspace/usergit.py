@@ -107,6 +107,8 @@ def ask(arguments: list[str], folder: str, environ: Mapping[str, str], *, given:
         raise NoGit(f"git gave no answer: {error}") from None
     if done.returncode != 0:
         said = _text(done.stderr.strip()).splitlines()
+        if said and said[0].startswith("fatal: not a git repository"):
+            raise NoGit(f"no git repository at or above {folder}", "chrono git is about your own repository: git init")
         raise NoGit(f"git {arguments[0]} failed: {said[0] if said else f'status {done.returncode}'}")
     return done.stdout
 

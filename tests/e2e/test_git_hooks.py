@@ -94,7 +94,19 @@ def test_secrets_and_chronos_own_files_stay_out(repo: Repo) -> None:
     repo.git("commit", "-qm", "harmless")
     repo.stage("app.py", f'token = "{TOKEN}"\n')
     repo.git("commit", "-qm", "x", code=1)
+    for encoding in ("utf-16", "utf-16-be"):  # as PowerShell writes files
+        (repo.top / "app.py").write_bytes(f'\ufefftoken = "{TOKEN}"\n'.encode(encoding))
+        repo.git("add", "app.py")
+        assert "token or key in line 1" in repo.git("commit", "-qm", "x", code=1).stderr
     repo.git("commit", "-qm", "a person may", "--no-verify")
+
+
+def test_chronos_folder_becomes_no_submodule(repo: Repo) -> None:
+    repo.git("add", "-f", ".chrono")
+    assert "160000" in repo.git("ls-files", "-s", ".chrono").stdout
+    assert "chrono's own folder" in repo.git("commit", "-qm", "x", code=1).stderr
+    repo.unstage(".chrono")
+    repo.git("commit", "-qm", "x", "--allow-empty")
 
 
 def test_a_commit_is_tied_to_the_call_that_made_it(repo: Repo) -> None:
