@@ -166,6 +166,7 @@ class MessageAssembler:
         self._message: JsonObject = {}
         self._blocks: dict[int, JsonObject] = {}
         self._json: dict[int, str] = {}
+        self._cited: dict[int, list[JsonObject]] = {}
 
     def add(self, chunk: Json) -> None:
         if not isinstance(chunk, dict):
@@ -193,12 +194,14 @@ class MessageAssembler:
             if isinstance(delta.get(name), str):
                 block[name] = continued(block.get(name), delta[name])
         if isinstance(delta.get("citation"), dict):
-            block["citations"] = [*objects(block.get("citations")), delta["citation"]]
+            self._cited.setdefault(index, []).append(delta["citation"])
 
     def result(self) -> Json:
         blocks = []
         for index in sorted(self._blocks):
             block = self._blocks[index]
+            if index in self._cited:
+                block = {**block, "citations": [*objects(block.get("citations")), *self._cited[index]]}
             if self._json.get(index):
                 whole = written(self._json[index])
                 # The text itself where the stream ended within it.
