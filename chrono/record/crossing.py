@@ -98,6 +98,7 @@ class Crossing:
                 args, kwargs, refused = self.spec.shape.patched(args, kwargs, patches)
                 for name in refused:
                     log.warning("%s takes no argument %r: the hook's patch of it is left out", self.spec.name, name)
+                self.note("chrono.patched", sorted(str(name) for name in patches))
         except BaseException as error:
             if self.session.recording:
                 self._capture(args, kwargs)

@@ -15,8 +15,8 @@ from chrono.record.entry import JsonObject
 from chrono.record.plan import Matching
 from chrono.record.recording import Recorded
 
-Given = Callable[[JsonObject], bool]
-"""Whether the live call has these recorded arguments."""
+Same = Callable[[Recorded], bool]
+"""Whether the live call has the arguments of this recorded one."""
 
 
 class Place:
@@ -34,12 +34,13 @@ class Place:
 class Calls:
     """The recorded calls of one name at one place, in order, and which of them are still to come."""
 
-    __slots__ = ("_by_input", "first", "places")
+    __slots__ = ("_by_input", "_patched", "first", "places")
 
     def __init__(self) -> None:
         self.places: list[Place] = []
         self.first = 0  # all before it are taken
         self._by_input: dict[str, list[Place]] | None = None
+        self._patched: frozenset[str] = frozenset()
 
     def next(self) -> Place | None:
         places = self.places
@@ -51,10 +52,11 @@ class Calls:
         """The first that is still to come with these arguments."""
         if self._by_input is None:
             self._by_input = {}
+            self._patched = frozenset().union(*(place.call.patched for place in self.places if place.call is not None))
             for place in reversed(self.places):
                 if place.call is not None and not place.taken:
-                    self._by_input.setdefault(_key(place.call.given), []).append(place)
-        waiting = self._by_input.get(_key(given), [])
+                    self._by_input.setdefault(_key(place.call.given, self._patched), []).append(place)
+        waiting = self._by_input.get(_key(given, self._patched), [])
         while waiting and waiting[-1].taken:
             waiting.pop()
         return waiting[-1] if waiting else None
@@ -85,7 +87,7 @@ class Matcher:
             self._parents[call.envelope_id] = parent
             parent.below.setdefault(call.name, Calls()).places.append(places[call.envelope_id])
 
-    def take(self, place: Place, name: str, same: Given, given: Callable[[], JsonObject]) -> Match:
+    def take(self, place: Place, name: str, same: Same, given: Callable[[], JsonObject]) -> Match:
         """The recording of a call of `name` made within `place`, which counts as taken from then on. `same` compares
         its arguments, `given` tells them as JSON. Without one of equal arguments, and with `count` only, the next one
         is taken whatever its arguments."""
@@ -93,7 +95,7 @@ class Matcher:
         following = calls.next() if calls is not None else None
         if calls is None or following is None or following.call is None:
             return Match(None)
-        if same(following.call.given):
+        if same(following.call):
             return self._taken(following, same=True)
         if following is not calls.places[-1]:
             other = calls.with_input(given())
@@ -165,5 +167,10 @@ def _within_itself(call: Recorded, places: dict[str, Place]) -> bool:
     return False
 
 
-def _key(given: JsonObject) -> str:
-    return json.dumps(given, sort_keys=True, default=repr)
+def _key(given: JsonObject, without: frozenset[str]) -> str:
+    return json.dumps(without_names(given, without), sort_keys=True, default=repr)
+
+
+def without_names(given: JsonObject, names: frozenset[str]) -> JsonObject:
+    """The arguments but for those of `names`."""
+    return {name: value for name, value in given.items() if name not in names} if names else given

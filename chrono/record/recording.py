@@ -44,6 +44,12 @@ class Recorded(NamedTuple):
         return found if isinstance(found, dict) else {}
 
     @property
+    def patched(self) -> frozenset[str]:
+        """The arguments that a hook had changed: replay asks no hook, so they say nothing about the caller."""
+        found = self.metadata.get("chrono.patched")
+        return frozenset(map(str, found)) if isinstance(found, list) else frozenset()
+
+    @property
     def error(self) -> JsonObject | None:
         """{type, message} of a failed call."""
         found = (self.output or {}).get("error")

@@ -22,7 +22,7 @@ from chrono.record.divergence import CHANGED, LEFTOVER, MASKED, MISSING_CALL, OR
 from chrono.record.entry import JsonObject
 from chrono.record.errors import ReplayMismatchError
 from chrono.record.hooks import default_hooks
-from chrono.record.matching import Match, Matcher, Place
+from chrono.record.matching import Match, Matcher, Place, without_names
 from chrono.record.plan import Matching, ReplayPlan, checked_matching
 from chrono.record.recording import BadRecording, Recorded, RecordedSpan, Recording, recording_of
 from chrono.record.runtime import begin_replay, end_replay
@@ -258,8 +258,9 @@ class _Asked:
         self._rules = crossing.session.rules
         self._json: JsonObject | None = None
 
-    def same(self, given: JsonObject) -> bool:
+    def same(self, call: Recorded) -> bool:
         """Whether these are the recorded arguments, which are masked and cut as the settings of then had it."""
+        given = call.given
         if not given:
             return True
         try:
@@ -267,7 +268,12 @@ class _Asked:
                 return True
         except Exception:  # noqa: S110  (values may refuse to be compared)
             pass
-        return self.json() == given or to_json(self._named, PLAIN) == given
+        patched = call.patched
+        given = without_names(given, patched)
+        if without_names(self.json(), patched) == given:
+            return True
+        plain = to_json(self._named, PLAIN)
+        return isinstance(plain, dict) and without_names(plain, patched) == given
 
     def json(self) -> JsonObject:
         if self._json is None:
@@ -328,7 +334,8 @@ class _SpanReplay:
         envelope_id = recorded.envelope_id if recorded is not None else None
         changes: tuple[Change, ...] = ()
         if not match.same and recorded is not None:
-            changes = tuple(islice(changes_between(recorded.given, asked.json()), MAX_CHANGES))
+            left, right = (without_names(one, recorded.patched) for one in (recorded.given, asked.json()))
+            changes = tuple(islice(changes_between(left, right), MAX_CHANGES))
         strict = self.state.matching == "strict"
         kind = ORDER if match.late else CHANGED if match.place is not None else MISSING_CALL
         forked = self.state.forked is not None and mode == BoundaryMode.RUN
