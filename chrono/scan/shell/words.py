@@ -55,7 +55,10 @@ def _read_slow(r: Reader) -> Word | None:
                 parts = [_process(r, "<")]
                 continue
             if char == "(" and parts and (_opens_pattern(parts[-1], r) or _opens_qualifier(r, parts)):
-                parts.extend(_extended_pattern(r))
+                pattern = _extended_pattern(r)
+                parts.extend(pattern)
+                if r.dialect == "zsh":
+                    parts.extend(_qualifying_code(r, pattern, start))
                 continue
             break
         match = _RUN.match(text, r.pos, r.end)
@@ -383,6 +386,19 @@ def _opens_qualifier(r: Reader, parts: list[Part]) -> bool:
     return r.dialect == "zsh" and any(
         isinstance(part, Text) and not part.quoted and not _SPECIAL.isdisjoint(part.text) for part in parts
     )
+
+
+_CODE = re.compile(r"\((?:#q)?[^:'+]*?(?:e(\W)(.*?)\1|\+(\w+))", re.DOTALL)
+
+
+def _qualifying_code(r: Reader, pattern: list[Part], start: int) -> list[Part]:
+    """`*(e:'…':)` and `*(+name)` run code for each file (zshexpn, Glob Qualifiers): as a substitution would."""
+    pieces = [piece for part in pattern for piece in (part.parts if isinstance(part, Quoted) else (part,))]
+    match = _CODE.match("".join(piece.text for piece in pieces if isinstance(piece, Text)))
+    if match is None:
+        return []
+    reader = r.inner(match.group(2) or match.group(3) or "", start, r.pos)
+    return [Process("<", reader.read_body(reader, frozenset()))]
 
 
 def _extended_pattern(r: Reader) -> list[Part]:

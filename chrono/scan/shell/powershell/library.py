@@ -58,7 +58,7 @@ def method(m: Machine, inner: Value, name: str, args: tuple[Value, ...]) -> Valu
         reader = _THINGS.get(inner.kind)
         if reader is not None:
             return reader(m, inner, name, args)
-        return Unknown((*inner.feeds, *_feeds(args)))
+        return _unknown(inner.feeds, args)
     if isinstance(inner, Closure):
         return _block(m, inner, name, args)
     own = name.lstrip(".?=")
@@ -80,7 +80,12 @@ def method(m: Machine, inner: Value, name: str, args: tuple[Value, ...]) -> Valu
             ["Remove-Item", *(["-Recurse"] if own != "delete" or args else []), fed("\0", inner.feeds)], builtin=True
         )
         return None
-    return Unknown((*feeds_of(inner), *_feeds(args)))
+    return _unknown(feeds_of(inner), args)
+
+
+def _unknown(feeds: Feeds, args: tuple[Value, ...]) -> Unknown:
+    """What comes from an object and its arguments; each command once, or a loop would double them in every turn."""
+    return Unknown(tuple(dict.fromkeys((*feeds, *_feeds(args)))))
 
 
 def _feeds(args: tuple[Value, ...]) -> Feeds:
@@ -125,13 +130,13 @@ def _text(m: Machine, inner: str, name: str, own: str, args: tuple[Value, ...]) 
         return None
     work = _TEXT.get(own)
     if work is None:
-        return Unknown((*feeds_of(inner), *_feeds(args)))
+        return _unknown(feeds_of(inner), args)
     if "\0" in inner and own not in _BLIND:
-        return Unknown((*feeds_of(inner), *_feeds(args)))
+        return _unknown(feeds_of(inner), args)
     try:
         found = work(inner, args)
     except (IndexError, ValueError, TypeError, OverflowError):
-        return Unknown((*feeds_of(inner), *_feeds(args)))
+        return _unknown(feeds_of(inner), args)
     return fed(found, feeds_of(inner)) if isinstance(found, str) else found
 
 
@@ -325,8 +330,8 @@ def _object(m: Machine, inner: Thing, name: str, args: tuple[Value, ...]) -> Val
             return value if not isinstance(value, bytes) else value.decode("utf-8", "replace").replace("\0", "\ufffd")
         return Unknown(feeds_of(value))
     if own in ("getstring", "getbytes", "transformfinalblock", "createdecryptor"):
-        return Unknown((*inner.feeds, *_feeds(args)))
-    return Unknown((*inner.feeds, *_feeds(args)))
+        return _unknown(inner.feeds, args)
+    return _unknown(inner.feeds, args)
 
 
 def _network(m: Machine, inner: Thing, own: str, args: tuple[Value, ...]) -> Value:
@@ -364,7 +369,7 @@ def _network(m: Machine, inner: Thing, own: str, args: tuple[Value, ...]) -> Val
     if own == "connect" and "sockets" in kind:
         argv = m.emit(["New-Object", kind, *words], builtin=True)
         return inner._replace(feeds=(argv,))
-    return Unknown((*inner.feeds, *_feeds(args)))
+    return _unknown(inner.feeds, args)
 
 
 def _com(m: Machine, inner: Thing, name: str, args: tuple[Value, ...]) -> Value:
@@ -396,7 +401,7 @@ def _com(m: Machine, inner: Thing, name: str, args: tuple[Value, ...]) -> Value:
         run_line(m, args[0] if args else "", args[2] if len(args) > 2 else None, "MMC20.Application")
     if name[:1] == ".":
         return inner
-    return Unknown((*inner.feeds, *_feeds(args)))
+    return _unknown(inner.feeds, args)
 
 
 def _first_and_rest(line: str) -> tuple[Value, Value]:

@@ -209,7 +209,7 @@ def replace(left: Value, right: Value) -> Value:
             r"\$(\d|\{\w+\}|&)", lambda m: "\\g<0>" if m.group(1) == "&" else f"\\g<{m.group(1).strip('{}')}>", template
         )
         try:
-            out.append(fed(compiled.sub(template, text), (*feeds_of(item), *feeds_of(right))))
+            out.append(fed(compiled.sub(template, text), tuple(dict.fromkeys((*feeds_of(item), *feeds_of(right))))))
         except (re.error, IndexError):
             return unknown_of(left, right)
     if type(left) is tuple:
