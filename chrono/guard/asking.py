@@ -54,7 +54,6 @@ def leave_request(subject: Subject, call: Call, caller: Caller, place: Place, ve
     asking = Asking(
         call.client,
         call.session or "",
-        _shown(call),
         (place.root or "") if place.own else "",
         verdict.reasons[:MAX_REASONS],
         tuple((one.pid, one.start, one.name) for one in agents_behind(caller.pid)),
@@ -64,10 +63,3 @@ def leave_request(subject: Subject, call: Call, caller: Caller, place: Place, ve
     except Denied as refused:
         return refused.message
     return None
-
-
-def _shown(call: Call) -> str:
-    """What a person reads: the commands; of another tool the files it names, and the digest of all it was given."""
-    if call.kind == "shell":
-        return "\n".join(call.commands)
-    return "\n".join((*(call.paths or (call.tool,)), f"# all that it is given: sha256 {call.given}"))

@@ -64,6 +64,17 @@ class Subject(NamedTuple):
         """What people type: the beginning of the digest, so that the same action has the same id."""
         return self.digest[:ID_DIGITS]
 
+    @property
+    def shown(self) -> str:
+        """What a person reads of it: made of what the digest binds, so that nothing else can be put before them."""
+        import shlex
+
+        if self.kind != "call":
+            return shlex.join(("chrono", *self.texts) if self.kind == "verb" else self.texts)
+        if not self.given:
+            return "\n".join(self.texts)
+        return "\n".join((*self.texts, *(self.paths or (self.tool,)), f"# all that it is given: sha256 {self.given}"))
+
 
 def _exact(text: str) -> str:
     """A text that may hold what no canonical line can, as its digest."""
@@ -71,9 +82,10 @@ def _exact(text: str) -> str:
 
 
 class Request(NamedTuple):
-    """An action that waits for a person. `nonce` makes an approval good for this request only; times in nanoseconds.
+    """An action that waits for a person, as they are shown it (`Subject.shown`).
 
-    `agents` are (pid, start, name) of the processes that the asking agent consists of.
+    `nonce` makes an approval good for this request only; times in nanoseconds. `agents` are (pid, start, name) of the
+    processes that the asking agent consists of.
     """
 
     id: str

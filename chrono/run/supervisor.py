@@ -114,7 +114,7 @@ def approved(ws: Workspace, judged: Judged, by: Actor) -> None:
     files = judged.assessed.scan.followed
     subject = Subject("run", "chrono run", "argv", asked.argv, folder, ws.log.log_id, files=files)
     try:
-        spend_or_ask(ws, judged.policy, subject, asked.text, judged.assessed.verdict.reasons, by)
+        spend_or_ask(ws, judged.policy, subject, judged.assessed.verdict.reasons, by)
     except Denied:
         refuse(ws, judged, by)
         raise

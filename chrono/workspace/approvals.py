@@ -50,11 +50,10 @@ _WAIT_S = 10.0
 
 
 class Asking(NamedTuple):
-    """Who asks, and what a person is shown: `agents` are (pid, start, name) of the client's processes."""
+    """Who asks, and why it was stopped: `agents` are (pid, start, name) of the client's processes."""
 
     client: str
     session: str
-    text: str
     root: str
     reasons: tuple[str, ...]
     agents: tuple[tuple[int, str, str], ...]
@@ -72,24 +71,33 @@ def ask(home: HomeLayout, subject: Subject, asking: Asking, now_ns: int) -> Requ
 
     Raises Denied (too many wait, or nobody could read all of it), OSError.
     """
-    if len(asking.text) > MAX_TEXT:
-        raise Denied(f"{len(asking.text):,} characters are too long to be approved", "ask for smaller steps")
+    length = len(subject.shown)
+    if length > MAX_TEXT:
+        raise Denied(f"{length:,} characters are too long to be approved", "ask for smaller steps")
     already = pending(home, now_ns, sweep=True)
     for request in already:
         if request.digest == subject.digest:
             return request
     if len(already) >= MOST_PENDING:
         raise Denied(f"{MOST_PENDING} requests wait for a person already", "chrono approvals list")
-    request = Request(
+    request = _request(subject, asking, os.urandom(16).hex(), now_ns, now_ns + REQUEST_S * _SECOND_NS)
+    os.makedirs(home.approvals, mode=0o700, exist_ok=True)
+    _unlink(home.approval_grant(request.id))  # whatever it answered, it was not this request
+    atomic_write(home.approval_request(request.id), _request_bytes(request, subject), durable=False)
+    return request
+
+
+def _request(subject: Subject, asking: Asking, nonce: str, at_ns: int, expires_ns: int) -> Request:
+    return Request(
         id=subject.id,
-        nonce=os.urandom(16).hex(),
+        nonce=nonce,
         digest=subject.digest,
-        at_ns=now_ns,
-        expires_ns=now_ns + REQUEST_S * _SECOND_NS,
+        at_ns=at_ns,
+        expires_ns=expires_ns,
         client=asking.client,
         session=asking.session,
         tool=subject.tool,
-        text=asking.text,
+        text=subject.shown,
         cwd=subject.cwd,
         root=asking.root,
         log=subject.log,
@@ -97,10 +105,6 @@ def ask(home: HomeLayout, subject: Subject, asking: Asking, now_ns: int) -> Requ
         files=subject.files,
         agents=asking.agents,
     )
-    os.makedirs(home.approvals, mode=0o700, exist_ok=True)
-    _unlink(home.approval_grant(request.id))  # whatever it answered, it was not this request
-    atomic_write(home.approval_request(request.id), _request_bytes(request), durable=False)
-    return request
 
 
 def waiting(home: HomeLayout, root: str, now_ns: int) -> int:
@@ -281,26 +285,22 @@ def _first_time(data: bytes) -> int | None:
         return None
 
 
-def _request_bytes(request: Request) -> bytes:
-    files: list[Json] = [[recordable(path), digest] for path, digest in request.files]
+def _request_bytes(request: Request, subject: Subject) -> bytes:
+    import json
+
     agents: list[Json] = [[pid, recordable(start), recordable(name)] for pid, start, name in request.agents]
     value: dict[str, Json] = {
         "agents": agents,
         "at": str(request.at_ns),
         "client": recordable(request.client),
-        "cwd": recordable(request.cwd),
-        "digest": request.digest,
         "expires": str(request.expires_ns),
-        "files": files,
         "fmt": FORMAT,
-        "id": request.id,
-        "log": request.log,
         "nonce": request.nonce,
         "reasons": [recordable(reason) for reason in request.reasons],
         "root": recordable(request.root),
         "session": recordable(request.session),
-        "text": recordable(request.text),
-        "tool": recordable(request.tool),
+        # A text of its own, in ASCII: it keeps what no canonical line can hold, lone surrogates and NUL.
+        "subject": json.dumps(subject._asdict()),
     }
     return canonical_bytes(value) + b"\n"
 
@@ -322,29 +322,38 @@ def _grant_bytes(grant: Grant) -> bytes:
 
 
 def _read_request(home: HomeLayout, request_id: str) -> Request | None:
-    """None where there is none, or what is there is damaged: then nobody can answer it."""
+    """None where there is none, or what is there is damaged: then nobody can answer it.
+
+    What is shown comes from the subject alone, and its digest, which the answer signs, is made anew: a file that says
+    one thing and means another cannot be written.
+    """
     value = _read(home.approval_request(request_id))
     try:
-        request = Request(
-            id=str(value["id"]),
-            nonce=str(value["nonce"]),
-            digest=str(value["digest"]),
-            at_ns=int(str(value["at"])),
-            expires_ns=int(str(value["expires"])),
-            client=str(value["client"]),
-            session=str(value["session"]),
-            tool=str(value["tool"]),
-            text=str(value["text"]),
-            cwd=str(value["cwd"]),
-            root=str(value["root"]),
-            log=str(value["log"]),
-            reasons=tuple(str(reason) for reason in _list(value["reasons"])),
-            files=tuple((str(pair[0]), str(pair[1])) for pair in map(_list, _list(value["files"]))),
-            agents=tuple((int(str(one[0])), str(one[1]), str(one[2])) for one in map(_list, _list(value["agents"]))),
-        )
-    except (KeyError, ValueError, IndexError, TypeError):
+        agents = tuple((int(str(one[0])), str(one[1]), str(one[2])) for one in map(_list, _list(value["agents"])))
+        reasons = tuple(str(reason) for reason in _list(value["reasons"]))
+        asking = Asking(str(value["client"]), str(value["session"]), str(value["root"]), reasons, agents)
+        times = int(str(value["at"])), int(str(value["expires"]))
+        request = _request(_read_subject(str(value["subject"])), asking, str(value["nonce"]), *times)
+    except (KeyError, ValueError, IndexError, TypeError, RecursionError):
         return None
-    return request if request.id == request_id == request.digest[: len(request_id)] else None
+    return request if request.id == request_id else None
+
+
+def _read_subject(text: str) -> Subject:
+    """Raises KeyError, ValueError, TypeError, RecursionError."""
+    import json
+
+    given = json.loads(text)
+    one = {name: _word(given[name]) for name in ("kind", "tool", "shell", "cwd", "log", "given")}
+    texts, paths = (tuple(map(_word, _list(given[name]))) for name in ("texts", "paths"))
+    files = tuple((_word(path), _word(digest)) for path, digest in map(_list, _list(given["files"])))
+    return Subject(**one, texts=texts, paths=paths, files=files)
+
+
+def _word(value: Json) -> str:
+    if not isinstance(value, str):
+        raise TypeError("no text")
+    return value
 
 
 def _read_grant(home: HomeLayout, request_id: str) -> Grant | None:

@@ -43,12 +43,10 @@ def pass_gate(ws: Workspace, policy: Policy, actions: tuple[str, ...], words: tu
         raise Denied(f"the policy's gate {closed} keeps agents from this", "let the person run it")
     subject = Subject("verb", "chrono", "argv", words, os.path.realpath(ws.root), ws.log.log_id)
     why = f"the policy's gate {closed} wants a person's approval"
-    spend_or_ask(ws, policy, subject, f"chrono {' '.join(words)}", (why,), by)
+    spend_or_ask(ws, policy, subject, (why,), by)
 
 
-def spend_or_ask(
-    ws: Workspace, policy: Policy, subject: Subject, text: str, reasons: tuple[str, ...], by: Actor
-) -> Grant:
+def spend_or_ask(ws: Workspace, policy: Policy, subject: Subject, reasons: tuple[str, ...], by: Actor) -> Grant:
     """Uses up the approval of `subject`, and records that.
 
     Raises Denied where there is none: the request is left then, and the hint says how a person answers it.
@@ -64,7 +62,7 @@ def spend_or_ask(
             writing.append(Entry("approval", by, used))
         return answer.grant
     agents = tuple((one.pid, one.start, one.name) for one in agents_behind(os.getpid()))
-    asking = Asking(by.agent or "", by.session or "", text, ws.root, reasons, agents)
+    asking = Asking(by.agent or "", by.session or "", ws.root, reasons, agents)
     request = approvals.ask(ws.home, subject, asking, now_ns)
     said = "; ".join((*reasons, answer.why) if answer.why else reasons)
     raise Denied(said, f"a person runs: chrono approvals approve {request.id}   then do exactly the same again")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from chrono.audit.record import Actor
+from chrono.canonical import canonical_bytes, parse
 from chrono.errors import ChronoError, Denied, KeyRefused, UsageError
 from chrono.policy.approvals import REQUEST_S, Grant, Member, Request, Subject
 from chrono.policy.model import DEFAULTS, Approvers, Policy, Role
@@ -38,7 +40,7 @@ class Desk:
         return made._replace(**changes)  # type: ignore[arg-type]
 
     def ask(self, subject: Subject, now_ns: int = NOW, agents: tuple[tuple[int, str, str], ...] = ()) -> Request:
-        asking = Asking("codex", "s1", subject.texts[0], self.ws.root, ("deploys",), agents)
+        asking = Asking("codex", "s1", self.ws.root, ("deploys",), agents)
         return approvals.ask(self.ws.home, subject, asking, now_ns)
 
     def approve(self, request: Request, policy: Policy = DEFAULTS, signer: Signer | None = None) -> Grant:
@@ -208,6 +210,36 @@ def test_a_damaged_file_answers_nothing(desk: Desk) -> None:
     assert desk.why(subject) == ""
 
 
+def test_a_request_shows_what_its_answer_signs_and_nothing_else(desk: Desk) -> None:
+    """Whoever can write the folder cannot have a person sign something else than what they read."""
+    request = desk.ask(desk.subject(texts=("rm -rf /srv/\udc80",), paths=("a\0b",), files=(("/s/\udcff", "1" * 64),)))
+    assert approvals.find(desk.ws.home, request.id, NOW) == request
+    path = Path(desk.ws.home.approval_request(request.id))
+    data = path.read_bytes()
+    for old, new in (
+        (b"rm -rf /srv", b"ls -la /srv"),
+        (b"/s/", b"/t/"),
+        (desk.ws.root.encode(), b"/tmp"),
+        (b"Bash", b"Edit"),
+    ):
+        assert old in data
+        path.write_bytes(data.replace(old, new))
+        assert approvals.pending(desk.ws.home, NOW) == ()
+    value = parse(data.strip())
+    assert isinstance(value, dict)
+    for subject in ("[]", "5", "{", "[" * 100_000, json.dumps({**json.loads(str(value["subject"])), "texts": "ls"})):
+        path.write_bytes(canonical_bytes({**value, "subject": subject}))
+        assert approvals.pending(desk.ws.home, NOW) == ()
+
+
+def test_what_a_person_reads_is_the_action() -> None:
+    call = Subject("call", "Edit", "bash", (), "/p", "l", ("a.txt",), "d" * 64)
+    assert call.shown == f"a.txt\n# all that it is given: sha256 {'d' * 64}"
+    assert call._replace(paths=()).shown.startswith("Edit\n")
+    assert Subject("run", "chrono run", "argv", ("a", "b c"), "/p", "l").shown == "a 'b c'"
+    assert Subject("verb", "chrono", "argv", ("rollback", "x"), "/p", "l").shown == "chrono rollback x"
+
+
 def test_a_flood_of_requests_is_bounded_and_a_text_must_be_readable(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -298,6 +330,5 @@ def test_a_key_kept_here_is_locked(desk: Desk) -> None:
 
 
 def _records(desk: Desk) -> list[dict[str, Any]]:
-    import json
 
     return [json.loads(line) for line in Path(desk.ws.layout.audit_log).read_text().splitlines()]

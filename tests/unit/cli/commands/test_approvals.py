@@ -37,7 +37,7 @@ def key(project: Path, chrono: Any, tmp_path: Path) -> str:
 def ask(project: Path, *agents: Process, text: str = "make deploy") -> Request:
     ws = Workspace.open(str(project), dict(os.environ))
     subject = Subject("call", "Bash", "bash", (text,), str(project), ws.log.log_id)
-    asking = Asking("codex", "s1", text, str(project), ("it deploys",), tuple((a.pid, a.start, a.name) for a in agents))
+    asking = Asking("codex", "s1", str(project), ("it deploys",), tuple((a.pid, a.start, a.name) for a in agents))
     try:
         return approvals.ask(ws.home, subject, asking, time.time_ns())
     finally:
