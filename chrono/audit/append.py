@@ -13,6 +13,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from itertools import islice
+from typing import NoReturn
 
 from chrono.audit import checkpoint, head
 from chrono.audit.compare import Mismatch
@@ -20,7 +21,7 @@ from chrono.audit.durable import settle
 from chrono.audit.keys import KeySettings, find_signer
 from chrono.audit.merkle import leaf_hash
 from chrono.audit.pin import Pin, Turn, read_pin, write_pin
-from chrono.audit.place import LogPlace, begin_of, open_plain, open_text, segment_path, segments, whereabouts
+from chrono.audit.place import LogPlace, begin_of, log_id, open_plain, open_text, segment_path, segments, whereabouts
 from chrono.audit.record import MAX_LINE_BYTES, NO_PREV, ROTATE_PREFIX, Act, Actor, Entry, encode, read
 from chrono.audit.tail import Expected, Live, Tail, find_tail, hands_over
 from chrono.audit.text import PLAIN, Text, lines
@@ -167,6 +168,8 @@ class AuditLog:
         mark, tail = state.mark, self._tail
         if tail is None or stamp != self._seen or mark is None or (mark.size, mark.leaf) != _size_leaf(tail):
             assert self._pin is not None
+            if not segments(self.place) and log_id(self.place) != self.log_id:
+                self.refuse_headless()
             expected = Expected(self.log_id, self._pin.active, self._pin.signed_from, self._pin.turn)
             found = find_tail(self.place, self._opened, self._head_fd, tail, state, expected, boot_id())
             self._tail, self._notes = found.tail, (*self._notes, *found.notes)
@@ -348,6 +351,18 @@ class AuditLog:
             ("note", alarm.expected.note),
         )
         writing.append(Entry("audit.discontinuity", _CHRONO, Act(message=mismatch.text, more=more)))
+
+    def refuse_headless(self) -> NoReturn:
+        """The log does not begin with its first record, so no record can follow. The alarm stays, even where somebody
+        puts the old file back. Raises AuditTampered."""
+        state = self._witness.state()
+        if state.alarm is None and state.mark is not None:
+            self._witness.latch(Alarm("truncated", state.mark, 0, "", self._now()))
+        raise AuditTampered(
+            f"the audit log {self.place.log} does not begin with its first record",
+            "run chrono audit --verify",
+            record=0,
+        )
 
     def _begin_signing(self, writing: Writing) -> None:
         """The first signature of a log that was begun unsigned: pin first, so that a crash leaves no stray key."""

@@ -197,6 +197,9 @@ def open_log(
     found = log_id(place)
     if found is None:
         if os.path.lexists(place.log):
+            pin = pin_of_path(home, place.folder)
+            if pin is not None:
+                AuditLog(place, home, LogId(pin.log), keys, clock, at_step).refuse_headless()
             raise AuditTampered(
                 f"the audit log {place.log} does not begin with a record", "run chrono audit --verify", record=0
             )

@@ -127,8 +127,14 @@ def test_no_home(hooked: Hooked) -> None:
 
 
 def test_an_emptied_log(hooked: Hooked) -> None:
-    (hooked.project / ".chrono" / "audit.jsonl").write_bytes(b"")
-    refused(hooked.bash("touch x"))
+    assert hooked.bash("ls").exit_code == 0  # a service has it open now
+    log = hooked.project / ".chrono" / "audit.jsonl"
+    before = log.read_bytes()
+    log.write_bytes(b"")
+    assert "first record" in refused(hooked.bash("touch x"))
+    assert log.read_bytes() == b""
+    log.write_bytes(before)
+    assert hooked.chrono("audit", "--verify", code=20).exit_code == 20  # that it was empty is not forgotten
 
 
 def test_a_log_that_is_gone(hooked: Hooked) -> None:

@@ -552,3 +552,20 @@ def test_a_gone_log_is_not_begun_again_in_silence(ground: Ground) -> None:
     assert isinstance(forked, dict)
     assert forked["size"] == 3
     assert ground.verify(strict=True).exit_code == 0
+
+
+@pytest.mark.parametrize("left", [b"", b"junk\n"], ids=["emptied", "another file"])
+@pytest.mark.parametrize("opened", [True, False], ids=["open", "not open"])
+def test_a_log_without_its_first_record_is_refused_and_not_forgotten(ground: Ground, left: bytes, opened: bool) -> None:
+    log = ground.begin(2)
+    path = Path(ground.place.log)
+    before = path.read_bytes()
+    path.write_bytes(left)
+    for _ in range(2):
+        with pytest.raises(AuditTampered, match="first record"):
+            (log if opened else ground.again()).append(Entry("command", BOB), timeout_s=1)
+    assert path.read_bytes() == left
+    path.write_bytes(before)
+    alarm = ground.witness().state().alarm
+    assert alarm is not None and (alarm.expected.size, alarm.found_size) == (3, 0)
+    assert ground.verify().exit_code == 20
