@@ -14,10 +14,11 @@ from typing import Any, NamedTuple
 
 
 class ToolUse(NamedTuple):
-    """One tool call that the model asks for."""
+    """One tool call that the model asks for. `namespace`: under which OpenAI's interface lists the tools of a server."""
 
     name: str
     input: dict[str, object]
+    namespace: str = ""
 
 
 Turn = list[ToolUse]

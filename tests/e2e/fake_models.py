@@ -54,6 +54,8 @@ def responses(model: FakeModel, request: Json) -> list[Json]:
     out: list[Json] = []
     for at, use in enumerate(model.turn(request, done)):
         ids: Json = {"id": f"fc_{done}_{at}", "call_id": f"call_{done:03d}_{at:02d}", "status": "completed"}
+        if use.namespace:
+            ids["namespace"] = use.namespace
         if isinstance(use.input.get("raw"), str):
             out.append({"type": "custom_tool_call", "name": use.name, "input": use.input["raw"], **ids})
         else:

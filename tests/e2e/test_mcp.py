@@ -27,8 +27,9 @@ from tests.e2e.real_client import CHECKOUT, environment, run_claude
 pytestmark = [pytest.mark.client, pytest.mark.slow]
 
 SERVER = [sys.executable, "-P", "-m", "chrono", "mcp"]
-RUN = ToolUse("mcp__chrono__chrono_run", {"command": "printf two > a.txt; echo said"})
-BACK = ToolUse("mcp__chrono__chrono_rollback", {"id": "HEAD~1"})
+SPACE = "mcp__chrono"
+RUN = ToolUse(f"{SPACE}__chrono_run", {"command": "printf two > a.txt; echo said"})
+BACK = ToolUse(f"{SPACE}__chrono_rollback", {"id": "HEAD~1"})
 GATE = "gates: {mcp.rollback: approve}\n"
 
 
@@ -152,19 +153,19 @@ def test_codex_goes_back_only_with_a_persons_word(hooked: Hooked) -> None:
             words = ", ".join(f"{name} = {json.dumps(value)}" for name, value in served(hooked).items())
             settings.write(f"[mcp_servers.chrono]\ncommand = {json.dumps(SERVER[0])}\n")
             settings.write(f"args = {json.dumps(SERVER[1:])}\nenv = {{ {words} }}\n")
-            settings.write('default_tools_approval_mode = "approve"\n')
+            settings.write('default_tools_approval_mode = "approve"\nstartup_timeout_sec = 60\nrequired = true\n')
         return environ
 
     codex = client._replace(prepare=prepared)
 
     def play(*uses: ToolUse) -> str:
-        model = FakeModel([[use] for use in uses])
+        model = FakeModel([[use._replace(name=use.name[len(SPACE) + 2 :], namespace=SPACE)] for use in uses])
         done = other_clients.run(codex, model, home=hooked.home, project=hooked.project)
         assert model.requests, done
         return model.heard
 
     heard = play(RUN, BACK)
-    assert "said" in heard and "chrono approvals approve" in heard, heard[-3000:]
+    assert "said" in heard and "chrono approvals approve" in heard, heard[heard.rfind("function_call") :][:3000]
     assert (hooked.project / "a.txt").read_bytes() == b"two"
     approve(hooked)
     play(BACK)
