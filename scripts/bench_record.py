@@ -26,6 +26,8 @@ RATIOS = {
     "off_cpu_us": ("recording off", 1.2),
     "model_cpu_us": ("recording on, model boundary, 2 kB of messages", 1.0),
     "span_cpu_us": ("a whole span with one call", 1.0),
+    "sdk_cpu_us": ("a chat through the openai package, wrapped minus bare", 0.6),
+    "replay_cpu_us": ("replay, a call answered from the recording", 1.2),
 }
 
 
@@ -134,6 +136,10 @@ def turn(side: str, calls: int) -> dict[str, float]:
         result["on_cpu_us"] = cpu(search, calls) - cpu(bare, calls)
         result["model_cpu_us"] = cpu(lambda _: model("a-model", messages), calls // 4)
     result["span_cpu_us"] = cpu(request, calls // 10)
+    with chronicle.record("sdk"):
+        asked, unasked = chat(chronicle.wrap), chat(lambda client: client)
+        result["sdk_cpu_us"] = cpu(asked, calls // 10) - cpu(unasked, calls // 10)
+    result["replay_cpu_us"] = replayed(chronicle, side, calls)
     if side == "ours":
         chronicle.configure(client=Client())
     with chronicle.record("load"):
@@ -142,6 +148,59 @@ def turn(side: str, calls: int) -> dict[str, float]:
     with chronicle.record("off"):
         result["off_cpu_us"] = cpu(search, calls * 5) - cpu(bare, calls * 5)
     return result
+
+
+def replayed(chronicle: Any, side: str, calls: int) -> float:
+    """CPU of one answered call, the least of three replays of `calls` equal ones."""
+    if side == "real":
+        from agentplane_primitives.models.envelope import Envelope
+    else:
+        from chrono.trace.entities import Envelope
+    trace_id, span_id, at = "ab" * 16, "cd" * 8, "2026-01-02T03:04:05Z"
+    answer = {"results": [{"title": "a title", "score": 0.5, "url": "https://example.com/a"}] * 3}
+    status = {"state": "closed", "status": "success", "started_at": at, "ended_at": at}
+
+    def given(number: int) -> dict[str, Any]:
+        return {"query": f"weather in Berlin {number}", "limit": 5, "filters": {"lang": "de", "year": [2024, 2025]}}
+
+    envelopes = [
+        Envelope.model_validate(
+            {"trace_id": trace_id, "span_id": span_id, "envelope_id": f"{number + 1:016x}", "name": "again",
+             "kind": "tool", "envelope_status": status, "input": {"raw": given(number)}, "output": {"raw": answer},
+             "metadata": {"chronicle.sequence": number + 1, "chronicle.invocation_index": number + 1}}
+        )
+        for number in range(calls)
+    ]  # fmt: skip
+
+    @chronicle.boundary("again")
+    def tool(query: str, limit: int = 10, filters: Any = None) -> dict[str, Any]:
+        raise AssertionError("a replay calls nothing")
+
+    goes = []
+    for _ in range(3):
+        with chronicle.replay(envelopes):
+            began = time.thread_time_ns()
+            for number in range(calls):
+                tool(f"weather in Berlin {number}", limit=5, filters={"lang": "de", "year": [2024, 2025]})
+            goes.append((time.thread_time_ns() - began) / calls / 1000)
+    return min(goes)
+
+
+def chat(wrap: Any) -> Any:
+    """A call of a model through the real `openai` package, answered without a network."""
+    import httpx
+    from openai import OpenAI
+
+    said = {"role": "assistant", "content": "an answer " * 20}
+    answer = {
+        "id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": "gpt-4o-mini-2024",
+        "choices": [{"index": 0, "message": said, "finish_reason": "stop", "logprobs": None}],
+        "usage": {"prompt_tokens": 20, "completion_tokens": 9, "total_tokens": 29},
+    }  # fmt: skip
+    transport = httpx.MockTransport(lambda request: httpx.Response(200, json=answer))
+    client = wrap(OpenAI(api_key="k", base_url="http://models.test/v1", http_client=httpx.Client(transport=transport)))
+    question = [{"role": "user", "content": "some words that a person said " * 6}]
+    return lambda _: client.chat.completions.create(model="gpt-4o-mini", messages=question)
 
 
 def cpu(call: Any, calls: int) -> float:
