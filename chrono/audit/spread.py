@@ -23,6 +23,8 @@ from chrono.tuples import NamedTuple
 
 _AHEAD = 2
 """Requests that wait at one helper: it never idles, and an answer never meets a request that the pipe cannot hold."""
+_KEPT = 64
+"""Stretches that were read here and wait for one before them; then this process waits, too."""
 SPANS = (1 << 21, 1 << 20, 1 << 18)
 """Bytes of a stretch at each depth: some tenths of a second of work."""
 _START = "import sys, json; sys.path[:] = json.loads(sys.argv[1]); from chrono.audit.spread import serve; serve()"
@@ -73,11 +75,11 @@ def _line_end(text: Text, near: int, end: int) -> int | None:
 
 
 class Crew:
-    """Helpers for one reading; none where one process is to do it alone."""
+    """Helpers for one reading, beside this process, which reads, too; none where it is to do it alone."""
 
     def __init__(self, text: Text, workers: int) -> None:
         self._text = text
-        self._helpers = [_Helper(text) for _ in range(workers)] if workers > 1 and os.name == "posix" else []
+        self._helpers = [_Helper(text) for _ in range(workers - 1)] if os.name == "posix" else []
 
     def __enter__(self) -> Crew:
         return self
@@ -88,35 +90,55 @@ class Crew:
 
     def read(self, asking: Asking, key: Callable[[], Key]) -> Iterator[tuple[Asked, Regular | None]]:
         """Each stretch with what was found in it, in order. `key` is asked anew for each: it may have changed."""
-        waiting: deque[tuple[Asked, _Helper]] = deque()
-        turns = 0
-        for asked in asking.stretches(key):
-            if not self._helpers:
-                if asked.key != key():
-                    asked = asked._replace(key=key() or asked.key)
-                yield asked, read_part(self._text, asked)
-                continue
-            helper = self._helpers[turns % len(self._helpers)]
-            helper.ask(asked)
-            waiting.append((asked, helper))
-            turns += 1
-            if len(waiting) >= _AHEAD * len(self._helpers):
-                yield self._answer(*waiting.popleft())
-        while waiting:
-            yield self._answer(*waiting.popleft())
+        begun: deque[_Begun] = deque()
+        stretches = asking.stretches(key)
+        for asked in stretches:
+            begun.append(self._begin(asked, key))
+            while begun and (len(begun) > _KEPT or begun[0].ready):
+                yield self._end(begun.popleft())
+        while begun:
+            yield self._end(begun.popleft())
 
-    def _answer(self, asked: Asked, helper: _Helper) -> tuple[Asked, Regular | None]:
+    def _begin(self, asked: Asked, key: Callable[[], Key]) -> _Begun:
+        """Gives a stretch to a helper that has little to do, else reads it here."""
+        for helper in self._helpers:
+            if helper.waiting < _AHEAD:
+                helper.ask(asked)
+                return _Begun(asked, helper)
+        if asked.key != key():
+            asked = asked._replace(key=key() or asked.key)
+        return _Begun(asked, None, read_part(self._text, asked))
+
+    def _end(self, begun: _Begun) -> tuple[Asked, Regular | None]:
+        if begun.helper is None:
+            return begun.asked, begun.found
         try:
-            return asked, helper.answer()
+            return begun.asked, begun.helper.answer()
         except (OSError, ValueError, KeyError, TypeError, IndexError):
-            return asked, read_part(self._text, asked)  # a helper that died: its work is done here
+            return begun.asked, read_part(self._text, begun.asked)  # a helper that died: its work is done here
+
+
+class _Begun(NamedTuple):
+    """A stretch that a helper is reading, or that was read here."""
+
+    asked: Asked
+    helper: _Helper | None
+    found: Regular | None = None
+
+    @property
+    def ready(self) -> bool:
+        return self.helper is None or self.helper.answered()
 
 
 class _Helper:
+    """A process that reads stretches; `waiting`: how many it was asked for and has not told of."""
+
     def __init__(self, text: Text) -> None:
         import subprocess
 
         paths = [path for path in sys.path if path]
+        self.waiting = 0
+        self._held = b""
         self._process = subprocess.Popen(
             [sys.executable, "-I", "-S", "-c", _START, json.dumps(paths), json.dumps(text.parts)],
             stdin=subprocess.PIPE,
@@ -127,17 +149,38 @@ class _Helper:
         )
 
     def ask(self, asked: Asked) -> None:
+        self.waiting += 1
         try:
             _pipe(self._process.stdin).write(_request(asked))
             _pipe(self._process.stdin).flush()
         except OSError:
             pass  # noticed when its answer is missing
 
+    def answered(self) -> bool:
+        """Whether an answer, or its end, has come. Never waits."""
+        import select
+
+        out = _pipe(self._process.stdout)
+        while b"\n" not in self._held:
+            if not select.select([out], [], [], 0)[0]:
+                return False
+            if not self._more():
+                return True
+        return True
+
     def answer(self) -> Regular | None:
-        line = _pipe(self._process.stdout).readline()
-        if not line.endswith(b"\n"):
-            raise OSError("the helper is gone")
+        """The next answer. Raises OSError where the helper is gone."""
+        self.waiting -= 1
+        while b"\n" not in self._held:
+            if not self._more():
+                raise OSError("the helper is gone")
+        line, _, self._held = self._held.partition(b"\n")
         return _answered(line)
+
+    def _more(self) -> bool:
+        piece = os.read(_pipe(self._process.stdout).fileno(), 1 << 16)
+        self._held += piece
+        return bool(piece)
 
     def end(self) -> None:
         for pipe in (self._process.stdin, self._process.stdout):
