@@ -20,8 +20,9 @@ ACCEPT_S = 1.5
 RESPAWN_S = 10.0
 """A service that did not come up is not started again sooner."""
 
-_FEW_ARENAS = {b"MALLOC_ARENA_MAX": b"2"}
-"""For the service, where each call is a thread: else the C library keeps a heap of freed memory for many of them."""
+_SMALL_HEAP = {b"MALLOC_ARENA_MAX": b"1", b"MALLOC_MMAP_THRESHOLD_": b"65536"}
+"""For the service, where each call is a thread: else the C library keeps a heap of freed memory for many of them, with
+room for the largest thing that each ever held. What is larger than this goes back to the system at once."""
 
 OBJECTS_BEFORE_COLLECTING = 500_000
 """A process that ends with its answer: one pass of the collector over the rules costs more than all that a call leaves
@@ -319,7 +320,7 @@ def _start_service(wire: "ModuleType", posix: "ModuleType", here: str, build: st
         posix.posix_spawn(
             sys.executable,
             [sys.executable, "-I", "-S", here + "/boot.py", "--service"],
-            {name: value for name, value in posix.environ.items() if name in kept} | _FEW_ARENAS,
+            {name: value for name, value in posix.environ.items() if name in kept} | _SMALL_HEAP,
             file_actions=[(posix.POSIX_SPAWN_DUP2, null, fd) for fd in (0, 1, 2)],
             setsid=True,
         )
