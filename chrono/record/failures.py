@@ -84,7 +84,8 @@ def _both(original: type[BaseException]) -> type[BaseException]:
             "__str__": _text,
             "__reduce__": lambda self: (Exception, (str(self),)),
         }
-        found = type(original.__name__, (original, RecordedCallError), body)
+        bases = (original, RecordedCallError) if original is not Exception else (RecordedCallError,)
+        found = type(original.__name__, bases, body)
         _made_classes[original] = found
     return found
 
