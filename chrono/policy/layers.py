@@ -5,6 +5,8 @@ What one file says is read by `policy.load`; whether the project's is trusted by
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from chrono.policy.model import DECISIONS, Gate, Ignored, Layer, Policy, PolicyFile, Thresholds
 
 
@@ -65,8 +67,11 @@ def _gates_over(lower: tuple[Gate, ...], upper: tuple[Gate, ...]) -> tuple[Gate,
     return tuple(merged.values())
 
 
-def loosenings(policy: Policy, file: PolicyFile) -> tuple[Ignored, ...]:
-    """What `file` would loosen if it were laid over `policy`: shown before a person trusts it."""
+def loosenings(policy: Policy, file: PolicyFile, scores: Mapping[str, int] | None = None) -> tuple[Ignored, ...]:
+    """What `file` would loosen if it were laid over `policy`: shown before a person trusts it.
+
+    `scores` by rule: to tell an `ask` that lowers what would be blocked from one that raises what would pass.
+    """
     line = dict(file.lines)
     found = []
     if file.block is not None and file.block > policy.thresholds.block:
@@ -81,6 +86,7 @@ def loosenings(policy: Policy, file: PolicyFile) -> tuple[Ignored, ...]:
         Ignored(f"rules.{entry.rule}", entry.decision, entry.line)
         for entry in file.rule_decisions
         if entry.decision == "allow"
+        or (entry.decision == "ask" and scores and scores.get(entry.rule, 0) >= policy.thresholds.block)
     )
     found.extend(Ignored(key, _given(file, key), line[key]) for key in _OWNER_KEYS if key in line)
     found.extend(

@@ -34,15 +34,17 @@ class TrustPlan(NamedTuple):
 
 
 def plan_trust(ws: Workspace) -> TrustPlan | None:
-    """What `trust` would do; None where the project has no policy file. Raises PolicyError."""
+    """What `trust` would do; None where the project has no policy file. Raises PolicyError, PluginError."""
     from chrono.policy.layers import effective, loosenings
+    from chrono.workspace.config import ruleset_for
 
     found = project_policy(ws.layout, ws.home)
     if found.file is None:
         return None
     user = read_policy(ws.home.policy, ws.home.policy, "user")
     below = effective(DEFAULTS, user, None, project_trusted=False)
-    return TrustPlan(found.file, found.trusted, loosenings(below, found.file))
+    scores = {rule.id: rule.score for rule in ruleset_for(below, ws.home).rules}
+    return TrustPlan(found.file, found.trusted, loosenings(below, found.file, scores))
 
 
 def trust_policy(ws: Workspace, plan: TrustPlan, by: Actor, *, timeout_s: float = CLI_WAIT_S) -> None:

@@ -122,6 +122,12 @@ def test_what_trust_would_loosen_can_be_shown_first() -> None:
     assert [entry.value for entry in loosenings(DEFAULTS, project("allow: [make deploy]"))] == ["make deploy"]
 
 
+def test_an_ask_that_lowers_a_block_loosens_and_one_that_raises_does_not() -> None:
+    file = project("rules:\n  - {id: git.push-force, decision: ask}\n  - {id: git.tag, decision: ask}\n")
+    shown = loosenings(DEFAULTS, file, {"git.push-force": DEFAULTS.thresholds.block, "git.tag": 10})
+    assert [(entry.key, entry.value) for entry in shown] == [("rules.git.push-force", "ask")]
+
+
 def _strength(policy: Policy) -> tuple[int, int, int]:
     return policy.thresholds.block, policy.thresholds.ask, -DECISIONS.index(policy.reversible)
 
