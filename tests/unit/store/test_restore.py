@@ -19,7 +19,9 @@ from chrono.store import tree
 from chrono.store.disk import Disk
 from chrono.store.objects import NewObjects
 from chrono.store.reading import FileReader, Taken
+from chrono.store.refresh import Refresh
 from chrono.store.snapshot import Content
+from chrono.store.statcache import Folder
 
 from .conftest import Project
 
@@ -438,9 +440,15 @@ def test_a_file_that_others_change_during_the_refresh_is_not_believed(
             project.write("a", "third\n")
         return taken(self, fd, name, os.stat(name, dir_fd=fd, follow_symlinks=False))
 
+    begun = Refresh.__init__
+
+    def reads_all(self: Refresh, root: bytes, base: Folder, reader: FileReader, placed: object) -> None:
+        begun(self, root, base, reader, {})  # on a slow machine it would be old enough to be believed unread
+
     with monkeypatch.context() as patch:
         pre = project.save("rescue")
         patch.setattr(FileReader, "take", late)
+        patch.setattr(Refresh, "__init__", reads_all)
         with project.store.lock(5):
             plan = project.store.plan_restore(pre, first)
             journal = project.store.begin(plan, OpId("0" * 32))
