@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import os
+import signal
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -19,6 +20,8 @@ from chrono.audit.place import open_text, segment_path, segments
 from chrono.audit.proof import NotAProof, prove_in, verified
 from chrono.audit.query import Query
 from chrono.audit.record import Act, Entry
+from chrono.audit.redact import commitment
+from chrono.audit.reveal import Kept, erase, find, keep
 from chrono.audit.segment import (
     PACK_STEPS,
     PRUNE_STEPS,
@@ -229,6 +232,39 @@ def test_a_crash_while_pruning_leaves_a_log_that_verifies(parted: Ground, step: 
     assert [one.form for one in listed(parted.place)] == [PRUNED, PRUNED, PLAIN]
 
 
+STEPS = [*(("roll", step) for step in ROLL_STEPS), *(("pack", step) for step in PACK_STEPS),
+         *(("prune", step) for step in PRUNE_STEPS)]  # fmt: skip
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.parametrize(("act", "step"), STEPS)
+def test_a_log_survives_kill_9_at_each_step(parted: Ground, act: str, step: str) -> None:
+    def killed(at: str) -> None:
+        if at == step:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    child = os.fork()
+    if not child:
+        try:
+            if act == "roll":
+                close(parted.again(at_step=killed), BOB, timeout_s=5)
+            elif act == "pack":
+                pack_closed(parted.place, killed)
+            else:
+                prune(parted.log, plan_prune(parted.place, FAR), BOB, timeout_s=5, at_step=killed)
+        finally:
+            os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+    assert parted.verify(full=True).findings == ()
+    other = parted.again()
+    other.append(Entry("command", BOB, Act(cmd="after")), timeout_s=5)
+    other.close()
+    pack_closed(parted.place)
+    prune(parted.log, plan_prune(parted.place, FAR), BOB, timeout_s=5)
+    report = parted.verify(full=True)
+    assert (report.exit_code, report.findings) == (0, ())
+
+
 def _dying(step: str) -> Callable[[str], None]:
     def dies(at: str) -> None:
         if at == step:
@@ -267,6 +303,25 @@ def test_what_was_pruned_is_gone(parted: Ground) -> None:
         (12, 5, PLAIN),
     ]
     assert found(parted.place, parted.home, parted.log.log_id, Query(text="make 2"), 0) == []
+
+
+def test_secrets_are_revealed_and_erased_in_closed_segments_and_go_with_pruned_ones(ground: Ground) -> None:
+    ground.begin()
+    kept = [Kept(f"TOKEN=hunter{number} make", bytes([number]) * 32) for number in range(3)]
+    for one in kept:
+        committed = commitment(one.raw, one.salt)
+        ground.log.append(Entry("command", BOB, Act(cmd="TOKEN=[redacted] make", cmd_c=committed)), timeout_s=5)
+        keep(ground.home, committed, one, now_ns=ground.clock.now_ns(), days=9)
+    close(ground.log, BOB, timeout_s=5)
+    pack_closed(ground.place)
+    told = [record.act["cmd_c"] for record in read_records(ground.place) if record and "cmd_c" in record.act]
+    assert [find(ground.home, str(one), now_ns=ground.clock.now_ns()) for one in told] == kept
+    before = text_of(ground)
+    assert erase(ground.home, str(told[0]))
+    assert text_of(ground) == before
+    prune(ground.log, plan_prune(ground.place, FAR), BOB, timeout_s=5)
+    assert [find(ground.home, str(one), now_ns=ground.clock.now_ns()) for one in told] == [None] * 3
+    assert ground.verify(full=True).exit_code == 0
 
 
 def test_only_what_is_old_is_pruned(parted: Ground) -> None:

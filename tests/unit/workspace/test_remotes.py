@@ -14,7 +14,7 @@ from chrono.audit.place import project_place
 from chrono.audit.record import Actor
 from chrono.audit.verify import read_records
 from chrono.errors import AuditTampered, ChronoError, Denied, NoSuchSavepoint, RemoteError, UsageError
-from chrono.workspace import blame, branches, fetch, merging, push, remotes, rollback
+from chrono.workspace import blame, branches, fetch, merging, push, remotes, rollback, segments
 from chrono.workspace.clone import Cloned, clone
 from chrono.workspace.init import initialise
 from chrono.workspace.project import Workspace
@@ -506,3 +506,44 @@ def test_what_a_remote_has_of_the_log_counts_in_every_later_verification(linked:
     assert {"external"} <= {finding.code for finding in verify(linked).findings}
     Path(path).write_bytes(b"".join(data.splitlines(keepends=True)[:1]))
     assert any("origin saw" in finding.text for finding in verify(linked).findings)
+
+
+def test_the_log_travels_whole_from_several_files_and_after_pruning(
+    linked: Workspace, by: Actor, root: Path, cloned: Clone
+) -> None:
+    segments.close(linked, by)
+    segments.pack(linked)
+    assert push.push(linked, None, by).records == verify(linked).size - 1
+    segments.prune(linked, segments.plan_prune(linked, "9999-01-01T00:00:00.000000Z"), by)
+    (root / "README").write_text("after\n")
+    save(linked, "manual", "x", by)
+    push.push(linked, None, by)
+    fetch.fetch(linked, None, by)
+    assert verify(linked, full=True, strict=True).exit_code == 0
+    assert cloned("kept").logs
+
+
+def test_a_remote_that_never_had_what_was_pruned_is_refused(linked: Workspace, by: Actor) -> None:
+    segments.close(linked, by)
+    segments.prune(linked, segments.plan_prune(linked, "9999-01-01T00:00:00.000000Z"), by)
+    with pytest.raises(RemoteError, match="pruned"):
+        push.push(linked, None, by)
+
+
+def test_the_log_on_the_remote_is_moved_on_and_never_rewritten(linked: Workspace, by: Actor, there: Path) -> None:
+    """Whoever moved it between our look and our push keeps what they wrote."""
+    push.push(linked, None, by)
+    ref = f"refs/chrono/logs/{linked.log.log_id}/audit"
+    git = ["git", "-C", str(there)]
+    tree = subprocess.run([*git, "rev-parse", f"{ref}^{{tree}}"], capture_output=True, text=True, check=True).stdout
+    made = [*git, "-c", "user.name=x", "-c", "user.email=x@x", "commit-tree", "-m", "theirs", "-p", ref, tree.strip()]
+    theirs = subprocess.run(made, capture_output=True, text=True, check=True).stdout.strip()
+    exchange = linked.store.exchange
+    with exchange.connect(remotes.get(linked, None).address, linked.environ, push.redact, person=False) as connection:
+        old = connection.listed()[ref]
+        mine = exchange.write_files({"mine": b"x"}, [old], "mine", 1)
+        subprocess.run([*git, "update-ref", ref, theirs], check=True)
+        (done,) = connection.push({ref: mine}, forced=ref.removesuffix("audit"), grown=ref)
+    assert done.state == "refused"
+    now = subprocess.run([*git, "rev-parse", ref], capture_output=True, text=True, check=True).stdout.strip()
+    assert now == theirs

@@ -168,3 +168,32 @@ def test_witnesses_are_asked_and_count_in_the_verdict(project: Path, chrono: Any
     finally:
         server.close()
         other.close()
+
+
+def test_the_files_of_a_log_are_shown_closed_and_packed(project: Path, chrono: Any) -> None:
+    (alone,) = chrono("audit", "segments", "--json").json["segments"]
+    assert (alone["first"], alone["records"], alone["closed"]) == (0, 2, False)
+    assert "records are appended here" in chrono("audit", "segments").out
+    closed, growing = chrono("audit", "segments", "--close", "--pack", "--json").json["segments"]
+    assert (closed["form"], closed["records"], growing["first"]) == ("packed", 3, 3)
+    assert [record["n"] for record in chrono("audit", "--json").json["records"]] == [0, 1, 2, 3]
+    assert chrono("audit", "--verify", "--full").code == 0
+
+
+def test_pruning_keeps_what_verifies_and_is_for_people(project: Path, chrono: Any) -> None:
+    chrono("audit", "segments", "--close")
+    assert chrono("audit", "prune", "--before", "2000-01-01").out.startswith("nothing to prune")
+    dry = chrono("audit", "prune", "--before", "9000-01-01", "--dry-run", CLAUDECODE="1")
+    assert dry.code == 0 and "records 0 to 2" in dry.out
+    assert chrono("audit", "prune", "--before", "9000-01-01", CLAUDECODE="1").code == 4
+    assert chrono("audit", "prune", "--before", "9000-01-01", "--yes", "--json").json["applied"]
+    assert [one["form"] for one in chrono("audit", "segments", "--json").json["segments"]] == ["pruned", "plain"]
+    assert chrono("audit", "--verify", "--full", "--strict").code == 0
+
+
+def test_nothing_is_pruned_from_a_log_that_does_not_verify(project: Path, chrono: Any) -> None:
+    chrono("audit", "segments", "--close")
+    segment = project / ".chrono/audit-000000000000.jsonl"
+    segment.write_bytes(segment.read_bytes().replace(b'"savepoint"', b'"savepoinT"'))
+    assert chrono("audit", "prune", "--before", "9000-01-01", "--yes").code == 20
+    assert segment.exists()
