@@ -19,15 +19,16 @@ class Styled(NamedTuple):
 
 Part = str | Styled
 
-_BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-_INVISIBLE = frozenset("\u200b\u2060\ufeff\u00ad")
+_JOINERS = frozenset("\u200c\u200d")
+"""Invisible, but letters of several scripts and many emoji are written with them."""
+_FILLERS = frozenset("\u115f\u1160\u3164\uffa0\u2028\u2029")
 
 
 def safe(text: str, *, lines: bool = False) -> str:
     """`text` with every character that a terminal would obey, or that nobody can see, written as an escape.
 
-    That is C0, DEL, C1, bidi controls, invisible characters and line separators; bytes that are not UTF-8 (surrogate
-    escapes) become `\\xNN`. `lines`: line feeds and tabs stay.
+    That is C0, DEL, C1, format controls (bidi and invisible ones), fillers and line separators; bytes that are not
+    UTF-8 (surrogate escapes) become `\\xNN`. `lines`: line feeds and tabs stay.
     """
     if text.isascii() and text.isprintable():
         return text
@@ -44,10 +45,10 @@ def _escaped(char: str, lines: bool) -> str:
         return f"\\x{code - 0xDC00:02x}"
     if code < 0x20 or 0x7F <= code < 0xA0:
         return f"\\x{code:02x}"
-    if char in _BIDI or char in _INVISIBLE or code in (0x2028, 0x2029) or 0xD800 <= code <= 0xDFFF:
-        return f"\\u{code:04x}"
-    if 0xE0000 <= code <= 0xE007F:
-        return f"\\U{code:08x}"
+    hidden = char in _FILLERS or (unicodedata.category(char) in ("Cf", "Cs") and char not in _JOINERS)
+    # U+E0000 and on: tags and their like, whether a version of Unicode has given them a meaning or not.
+    if hidden or 0xE0000 <= code <= 0xE0FFF:
+        return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
     return char
 
 
