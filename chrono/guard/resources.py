@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _REFUSED = ("other-user", "newer")
 """Standings in which nothing may run: chrono cannot keep its word there. The others are judged as no project."""
 
-HINTS = "off"
+HINTS = "auto"
 """Where CHRONO_HINTS does not say otherwise."""
 
 MAX_PROJECTS = 64
