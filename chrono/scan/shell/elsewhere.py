@@ -144,6 +144,45 @@ def _screen(argv: Argv, state: State) -> list[Inner]:
     return as_list(rest, "screen", [])
 
 
+def _typed(argv: Argv, state: State) -> list[Inner]:
+    """Keys that are sent to another terminal or window: a shell may be what listens there."""
+    name = argv[0].rpartition("/")[2]
+    words = [word for word in argv[1:] if word[:1] != "-" and word != "@"]
+    verbs = {"kitty": ("send-text",), "kitten": ("send-text",), "wezterm": ("cli", "send-text"), "xdotool": ("type",),
+             "ydotool": ("type",), "wtype": ()}[name]  # fmt: skip
+    if tuple(words[: len(verbs)]) != verbs or len(words) == len(verbs):
+        return []
+    text = " ".join(words[len(verbs) :]).replace("\\n", "\n").replace("\\r", "\n")
+    return [Inner(text=text, label=f"{name} {' '.join(verbs)}".strip())]
+
+
+def _behind(argv: Argv, *markers: str) -> tuple[str, ...]:
+    """The words behind the first of some markers; none where no such word stands there."""
+    at = next((at for at, word in enumerate(argv) if word in markers), len(argv))
+    return argv[at + 1 :]
+
+
+def _in_a_pane(argv: Argv, state: State) -> list[Inner]:
+    """`zellij run -- cmd`, `dtach -n SOCKET cmd`, `abduco -n NAME cmd`."""
+    name = argv[0].rpartition("/")[2]
+    if name == "zellij":
+        return as_list(_behind(argv, "--"), "zellij run", []) if "run" in argv[1:3] else []
+    words = [word for word in argv[1:] if word[:1] != "-"]
+    return as_list(tuple(words[1:]), name, [])
+
+
+def _in_each(argv: Argv, state: State) -> list[Inner]:
+    """`lerna exec -- cmd`, `yarn workspaces foreach … exec cmd`, `repo forall -c cmd`: once in each folder."""
+    name = argv[0].rpartition("/")[2]
+    if name == "repo":
+        words = _behind(argv, "-c", "--command") if argv[1:2] == ("forall",) else ()
+        return [Inner(text=joined(words), label="repo forall")] if words else []
+    if name == "yarn" and argv[1:2] not in (("workspaces",), ("workspace",)):
+        return []
+    words = _behind(argv, "exec")
+    return as_list(words[1:] if words[:1] == ("--",) else words, f"{name} exec", [])
+
+
 ELSEWHERE: dict[str, Callable[[Argv, State], list[Inner]]] = {
     "ssh": _ssh,
     "autossh": _ssh,
@@ -158,4 +197,7 @@ ELSEWHERE: dict[str, Callable[[Argv, State], list[Inner]]] = {
     "runuser": _su,
     "tmux": _tmux,
     "screen": _screen,
+    **dict.fromkeys(("kitty", "kitten", "wezterm", "xdotool", "ydotool", "wtype"), _typed),
+    **dict.fromkeys(("zellij", "dtach", "abduco"), _in_a_pane),
+    **dict.fromkeys(("lerna", "yarn", "repo"), _in_each),
 }
