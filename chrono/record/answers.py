@@ -6,7 +6,7 @@ its own objects of an Answer (`BoundarySpec.answer`).
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from chrono.record import generators, streams
 from chrono.record.arguments import Args, Kwargs
@@ -26,6 +26,7 @@ from chrono.record.playback import (
 from chrono.record.rebuild import rebuild
 from chrono.record.recorded import readable
 from chrono.record.recording import Recorded
+from chrono.tuples import NamedTuple
 
 _MANAGED: Final = (streams.MANAGED, streams.ASYNC_MANAGED)
 _RESPONSES: Final = (streams.RESPONSE, streams.ASYNC_RESPONSE)

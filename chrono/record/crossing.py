@@ -10,7 +10,7 @@ import os
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from chrono.record.arguments import Args, Kwargs, Shape, Unknown, shape_of
 from chrono.record.entry import EnvelopeEntry, Json, JsonObject
@@ -20,6 +20,7 @@ from chrono.record.provider import LlmAdapter, canonical_input, canonical_output
 from chrono.record.runtime import ambient_session
 from chrono.record.serialise import PLAIN, Rules, type_name, write
 from chrono.record.session import HERE, Here, RecordingSession, clean_metadata
+from chrono.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from chrono.record.answers import Answer

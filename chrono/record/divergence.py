@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from chrono.record.compare import MISSING, Change
+from chrono.tuples import NamedTuple
 
 CHANGED: Final = "changed"
 LEFTOVER: Final = "leftover"

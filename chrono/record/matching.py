@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from chrono.record.entry import JsonObject
 from chrono.record.plan import Matching
 from chrono.record.recording import Recorded
+from chrono.tuples import NamedTuple
 
 Same = Callable[[Recorded], bool]
 """Whether the live call has the arguments of this recorded one."""

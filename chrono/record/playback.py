@@ -6,9 +6,10 @@ Which of them a recording asks for says `record.answers`; a provider's own strea
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Coroutine, Generator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from chrono.record.errors import ReplayMismatchError
+from chrono.tuples import NamedTuple
 
 
 class Pieces(NamedTuple):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import atexit
 import json
 import os
-from typing import Any, NamedTuple
+from typing import Any
 
 from chrono.record.divergence import LEFTOVER, Divergence, as_json, of_json
 from chrono.record.hooks import log
@@ -16,6 +16,7 @@ from chrono.record.replay import ReplayRun, opened
 from chrono.record.session import RecordingSession
 from chrono.record.settings import Settings
 from chrono.record.sources import read_file, recording_from
+from chrono.tuples import NamedTuple
 
 
 class Report(NamedTuple):

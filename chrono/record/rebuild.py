@@ -16,11 +16,12 @@ import sys
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 from pathlib import PurePath
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 from uuid import UUID
 
 from chrono.record.entry import Json, JsonObject
 from chrono.record.recorded import RecordedObject
+from chrono.tuples import NamedTuple
 
 FindClass = Callable[[str], type | None]
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterable
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from chrono.errors import ChronoError
 from chrono.record.entry import EnvelopeEntry, Json, JsonObject, wire
+from chrono.tuples import NamedTuple
 
 _LAST: Final = 1 << 60
 

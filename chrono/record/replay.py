@@ -12,7 +12,7 @@ import threading
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 from chrono.record.answers import answered
 from chrono.record.arguments import Args, Kwargs
@@ -31,6 +31,7 @@ from chrono.record.session import HERE, BoundaryMode, Here, RecordingSession
 from chrono.record.settings import get_settings
 from chrono.record.sink import Sink
 from chrono.trace.ids import new_span_id
+from chrono.tuples import NamedTuple
 
 Call = Callable[[Args, Kwargs], Any]
 

@@ -11,7 +11,6 @@ import os
 import select
 import threading
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from chrono.store import inotify
 from chrono.store.handles import FolderHandles
@@ -21,6 +20,7 @@ from chrono.store.probe import SAME, Answers, ask
 from chrono.store.reading import key_of
 from chrono.store.scanning import Found
 from chrono.store.statcache import CAPTURED, HEAVY, Folder
+from chrono.tuples import NamedTuple
 
 UNCHECKED_AT_MOST = 8
 """So many hinted scans may follow each other before one that asks about every folder."""

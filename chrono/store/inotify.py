@@ -10,7 +10,8 @@ import errno
 import os
 import struct
 from collections.abc import Iterator
-from typing import NamedTuple
+
+from chrono.tuples import NamedTuple
 
 MODIFY, ATTRIB, CLOSE_WRITE = 0x2, 0x4, 0x8
 MOVED_FROM, MOVED_TO, CREATE, DELETE = 0x40, 0x80, 0x100, 0x200

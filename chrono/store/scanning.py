@@ -12,7 +12,7 @@ import os
 import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from chrono.errors import StoreError
 from chrono.store import ignore, metadata, tree
@@ -26,6 +26,7 @@ from chrono.store.probe import SAME, Answers, ask
 from chrono.store.reading import FileReader, NotAFile, Taken, key_of
 from chrono.store.snapshot import Excluded, Skip
 from chrono.store.statcache import CAPTURED, HEAVY, KEPT, NESTED, ZERO, Folder, Key
+from chrono.tuples import NamedTuple
 
 RACY_NS = 20_000_000
 """The clock of a file system may be this much behind: younger entries are read again (specs: savepoints section 2)."""

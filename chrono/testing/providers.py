@@ -9,10 +9,11 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from chrono.record.provider import LlmAdapter, Method, Provider
 from chrono.trace.payloads import LlmInput, LlmOutput
+from chrono.tuples import NamedTuple
 
 Json = Any
 JsonObject = dict[str, Any]

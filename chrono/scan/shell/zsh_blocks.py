@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import NamedTuple
 
 from chrono.scan.shell.lexer import Reader, skip_blanks, skip_newlines
 from chrono.scan.shell.syntax import Body, For, Function, Group, Item, Node, Simple, Text, Word
+from chrono.tuples import NamedTuple
 
 _EDGE = r"(?=[ \t\n;&|()<>]|\Z)"
 _NO_NAME = re.compile(r"\([ \t]*\)(?=[ \t\n{(])")
