@@ -55,6 +55,9 @@ def open_plain(path: str, flags: int) -> tuple[int, os.stat_result]:
         why = "a symbolic link" if os.path.islink(path) else (error.strerror or "unreadable").lower()
         raise _refused(path, why) from None
     info = os.fstat(fd)
+    if info.st_nlink == 0:  # removed since it was opened: a segment that was packed
+        os.close(fd)
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
     why = ""
     if not stat.S_ISREG(info.st_mode):
         why = "not a regular file"

@@ -7,6 +7,7 @@ import hashlib
 import os
 import signal
 import subprocess
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 
@@ -481,3 +482,53 @@ def test_an_adopted_log_takes_its_segments_out_of_the_way(parted: Ground) -> Non
     log.close()
     assert segments(parted.place) == {}
     assert parted.verify(commits=None).exit_code == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_many_writers_lose_nothing_while_files_are_closed_and_packed(
+    ground: Ground, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(append, "SEGMENT_BYTES", 6000)
+    ground.begin()
+    writers, each = 4, 25
+
+    def write(number: int) -> None:
+        log = ground.again()
+        for at in range(each):
+            log.append(Entry("command", BOB, Act(cmd=f"{number}.{at}")), timeout_s=60)
+
+    def packs() -> None:
+        while True:
+            pack_closed(ground.place)
+
+    children = [_forked(lambda number=number: write(number)) for number in range(writers)]
+    packer = _forked(packs)
+    try:
+        looks = [ground.verify(full=True, commits=None) for _ in range(3)]
+        ended = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
+    finally:
+        os.kill(packer, signal.SIGKILL)
+        os.waitpid(packer, 0)
+    assert ended == [0] * writers
+    assert [look.findings for look in looks] == [()] * 3
+    records = [record for record in read_records(ground.place) if record is not None]
+    assert [record.n for record in records] == list(range(len(records)))
+    told = sorted(str(record.act["cmd"]) for record in records if record.ev == "command")
+    assert told == sorted(f"{number}.{at}" for number in range(writers) for at in range(each))
+    assert len(segments(ground.place)) > 5
+    pack_closed(ground.place)
+    assert ground.verify(full=True).exit_code == 0
+
+
+def _forked(act: Callable[[], None]) -> int:
+    child = os.fork()
+    if child:
+        return child
+    code = 1
+    try:
+        act()
+        code = 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        os._exit(code)
