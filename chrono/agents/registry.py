@@ -5,6 +5,10 @@ What an adapter must do is left to `protocol`.
 
 from __future__ import annotations
 
+import os
+import sys
+from functools import cache
+from hashlib import sha256
 from importlib import import_module
 from typing import cast
 
@@ -28,6 +32,32 @@ def adapter(name: str) -> AgentAdapter:
     if getattr(loaded, "name", None) != name:
         raise PluginError(f"chrono.agents '{name}' calls itself {getattr(loaded, 'name', None)!r}")
     return loaded
+
+
+def fingerprint(name: str) -> str:
+    """The SHA-256 over the code of an adapter: its module and, where it has a package, the modules beside it.
+
+    Raises PluginError where there is none, OSError where its files are gone.
+    """
+    digest = sha256()
+    for path in _code_of(name):
+        with open(path, "rb") as file:
+            code = file.read()
+        digest.update(f"{os.path.basename(path)}\0{len(code)}\0".encode("utf-8", "surrogateescape") + code)
+    return digest.hexdigest()
+
+
+@cache
+def _code_of(name: str) -> tuple[str, ...]:
+    adapter(name)  # refuses a doubtful one
+    module = BUILT_IN.get(name) or next(one.value for one in GROUP.found() if one.name == name).partition(":")[0]
+    path = sys.modules[module].__file__
+    if path is None:
+        raise PluginError(f"chrono.agents '{name}' has no file of its own")
+    if "." not in module:
+        return (path,)
+    folder = os.path.dirname(path)
+    return tuple(os.path.join(folder, one) for one in sorted(os.listdir(folder)) if one.endswith(".py"))
 
 
 def names() -> tuple[str, ...]:

@@ -175,6 +175,7 @@ def show_since_pin(screen: Screen, since: SincePin) -> None:
     screen.line("since the pin:")
     screen.table([(state, names.get(layer, layer)) for layer, state in since.files], indent=2)
     screen.table([(state, f"rule pack {name}") for name, state in since.packs], indent=2)
+    screen.table([(state, f"adapter {name}") for name, state in since.adapters], indent=2)
     if since.packs and since.rules is None:
         screen.text("this pin is older than the notes about rules: look at chrono rules list")
     elif since.rules is not None:
@@ -212,4 +213,4 @@ def since_json(since: SincePin | None) -> shapes.Json:
                 {"before": dict(old._asdict()), "after": dict(new._asdict())} for old, new in since.rules.changed
             ],
         }
-    return {"files": dict(since.files), "packs": dict(since.packs), "rules": rules}
+    return {"files": dict(since.files), "packs": dict(since.packs), "adapters": dict(since.adapters), "rules": rules}

@@ -77,8 +77,10 @@ def judge(call: Call, caller: Caller, resources: Resources) -> Decision:
 def _before(call: Call, caller: Caller, place: Place, resources: Resources) -> Decision:
     from chrono.guard import effects
     from chrono.policy.decide import decide, settle
+    from chrono.workspace.config import hold_adapter
 
     book = resources.rulebook(place)
+    hold_adapter(book.policy, call.client)
     scan = scan_of(call, book.rules, resources.world(place, caller.environ))
     provisional = decide(scan, book.policy, project=place.root, writes=_written(call))
     waiting = _waiting(provisional.if_covered, call, scan, place, book.policy)

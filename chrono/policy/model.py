@@ -159,6 +159,7 @@ class Policy(NamedTuple):
     databases: tuple[DatabaseEntry, ...] = ()
     run_on_failure: str = "rollback"
     pins: tuple[Pin, ...] = ()
+    adapters: tuple[tuple[str, str], ...] = ()
     ignored: tuple[Ignored, ...] = ()
     layers: tuple[Layer, ...] = ()
     sha256: str = ""

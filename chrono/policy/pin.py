@@ -21,11 +21,12 @@ _PIN_FORMAT = 1
 
 class PolicyPin(NamedTuple):
     """What a project is held to: the digest of its effective policy, (layer, SHA-256) of each file that took part,
-    (name, SHA-256) of each rule pack."""
+    (name, SHA-256) of each rule pack and of each adapter's code; `adapters` is empty in a pin that is older."""
 
     sha256: str
     files: tuple[tuple[str, str], ...]
     packs: tuple[tuple[str, str], ...]
+    adapters: tuple[tuple[str, str], ...] = ()
 
 
 def is_trusted(home: HomeLayout, sha256: str) -> bool:
@@ -72,12 +73,13 @@ def read_policy_pin(home: HomeLayout, log_id: str) -> PolicyPin | None:
     sha256 = value.get("policy") if isinstance(value, dict) else None
     if not isinstance(value, dict) or not isinstance(sha256, str):
         raise _damaged(path, "members are missing")
-    return PolicyPin(sha256, _pairs(value.get("files")), _pairs(value.get("packs")))
+    return PolicyPin(sha256, _pairs(value.get("files")), _pairs(value.get("packs")), _pairs(value.get("adapters")))
 
 
 def write_policy_pin(home: HomeLayout, log_id: str, pin: PolicyPin) -> None:
     """Pins a project, durable before the return. Raises OSError where the home is not writable."""
     value: dict[str, Json] = {
+        "adapters": dict(pin.adapters),
         "files": dict(pin.files),
         "fmt": _PIN_FORMAT,
         "packs": dict(pin.packs),

@@ -142,7 +142,8 @@ def policy_pin(layout: ProjectLayout, home: HomeLayout) -> PolicyPin | None:
 
 def _held_to(policy: Policy, pin: PolicyPin) -> Policy:
     if policy.sha256 == pin.sha256:
-        return policy._replace(pins=policy.pins + tuple(Pin(name, sha256, 0) for name, sha256 in pin.packs))
+        packs = tuple(Pin(name, sha256, 0) for name, sha256 in pin.packs)
+        return policy._replace(pins=policy.pins + packs, adapters=pin.adapters)
     pinned, now = dict(pin.files), {layer.layer: layer.sha256 for layer in policy.layers}
     told = []
     for layer, name in (("project", POLICY_FILE), ("user", "CHRONO_HOME/policy.yaml")):
@@ -153,6 +154,20 @@ def _held_to(policy: Policy, pin: PolicyPin) -> Policy:
         f"this project's policy is pinned, and {' and '.join(told) or 'the trust in it has changed'}",
         "chrono policy pin --dry-run shows what changed; a person pins again with chrono policy pin",
     )
+
+
+def hold_adapter(policy: Policy, name: str) -> None:
+    """Raises PolicyError where the policy is pinned and the adapter that answers is not the code it was pinned with."""
+    if not policy.adapters:
+        return
+    from chrono.agents.registry import fingerprint
+
+    pinned = dict(policy.adapters).get(name)
+    if pinned != fingerprint(name):
+        raise PolicyError(
+            f"the adapter {name!r} {'has changed' if pinned else 'was added'} since this project's policy was pinned",
+            "chrono policy pin --dry-run shows what changed; a person pins again with chrono policy pin",
+        )
 
 
 def ruleset_for(policy: Policy, home: HomeLayout) -> Ruleset:

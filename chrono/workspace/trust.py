@@ -20,6 +20,7 @@ from chrono.workspace.savepoints import CLI_WAIT_S
 
 if TYPE_CHECKING:
     from chrono.audit.record import Actor
+    from chrono.canonical import Json
     from chrono.policy.pin import PolicyPin
     from chrono.rulepack.outline import RuleChanges
     from chrono.workspace.project import Workspace
@@ -67,11 +68,12 @@ def trust_policy(ws: Workspace, plan: TrustPlan, by: Actor, *, timeout_s: float 
 
 
 def pin_policy(ws: Workspace, by: Actor, *, timeout_s: float = CLI_WAIT_S) -> PolicyPin:
-    """Holds the project to the policy and rule packs that hold now; the project's file must be trusted, or loosen
-    nothing. Until it is pinned again, a change of any of them blocks what is enforced.
+    """Holds the project to the policy, rule packs and adapters that hold now; the project's file must be trusted, or
+    loosen nothing. Until it is pinned again, a change of any of them blocks what is enforced.
 
     Raises PolicyError, Denied, Locked.
     """
+    from chrono.agents.registry import fingerprint, names
     from chrono.audit.record import Act, Entry
     from chrono.policy.pin import PolicyPin, write_pinned_rules, write_policy_pin
     from chrono.rulepack.outline import outline
@@ -80,8 +82,14 @@ def pin_policy(ws: Workspace, by: Actor, *, timeout_s: float = CLI_WAIT_S) -> Po
     ws.require_own()
     policy = effective_policy(ws.layout, ws.home, held=False)
     packs = tuple(sorted((pack.name, pack.sha256) for pack in ruleset_for(policy, ws.home).packs))
-    pin = PolicyPin(policy.sha256, tuple((layer.layer, layer.sha256) for layer in policy.layers), packs)
-    act = Act(policy_sha256=policy.sha256, more=(("files", dict(pin.files)), ("packs", dict(packs))))
+    adapters = tuple((name, fingerprint(name)) for name in names())
+    pin = PolicyPin(policy.sha256, tuple((layer.layer, layer.sha256) for layer in policy.layers), packs, adapters)
+    held: tuple[tuple[str, Json], ...] = (
+        ("adapters", dict(adapters)),
+        ("files", dict(pin.files)),
+        ("packs", dict(packs)),
+    )
+    act = Act(policy_sha256=policy.sha256, more=held)
     ws.log.append(Entry("policy.pinned", by, act), timeout_s=timeout_s)
     write_policy_pin(ws.home, ws.log.log_id, pin)
     write_pinned_rules(ws.home, ws.log.log_id, [[*one] for one in outline()])
@@ -89,21 +97,23 @@ def pin_policy(ws: Workspace, by: Actor, *, timeout_s: float = CLI_WAIT_S) -> Po
 
 
 class SincePin(NamedTuple):
-    """What differs from what a project was pinned to. `files`: (layer, "added", "changed" or "gone"); `packs` likewise;
-    `rules` None where the pin did not note them."""
+    """What differs from what a project was pinned to. `files`: (layer, "added", "changed" or "gone"); `packs` and
+    `adapters` likewise, the latter empty and `rules` None where the pin did not note them."""
 
     files: tuple[tuple[str, str], ...]
     packs: tuple[tuple[str, str], ...]
     rules: RuleChanges | None
+    adapters: tuple[tuple[str, str], ...] = ()
 
     @property
     def nothing(self) -> bool:
-        return not (self.files or self.packs)
+        return not (self.files or self.packs or self.adapters)
 
 
 def since_pin(ws: Workspace) -> SincePin | None:
     """What changed since the pin: of the files, the packs and, rule by rule, of what the packs say. None where there is
     no pin. Raises PolicyError (a damaged pin, a broken policy), PluginError."""
+    from chrono.agents.registry import fingerprint, names
     from chrono.policy.pin import read_pinned_rules, read_policy_pin
     from chrono.rulepack.discover import discover
     from chrono.rulepack.outline import compare, outline, outlined
@@ -119,6 +129,7 @@ def since_pin(ws: Workspace) -> SincePin | None:
         _differing(dict(pin.files), {layer.layer: layer.sha256 for layer in layers}),
         _differing(dict(pin.packs), {source.name: source.sha256 for source in sources}),
         compare(noted, outline(sources)) if noted is not None else None,
+        _differing(dict(pin.adapters), {name: fingerprint(name) for name in names()}) if pin.adapters else (),
     )
 
 

@@ -45,7 +45,9 @@ def run_show(
     if problem is not None:
         screen.warning(f"{problem}; until a person pins it again, everything the guard judges is blocked")
     elif pinned:
-        screen.text("pinned: a change of these files or of the rule packs blocks until chrono policy pin")
+        screen.text(
+            "pinned: a change of these files, of the rule packs or of the adapters blocks until chrono policy pin"
+        )
     if policy.ignored:
         screen.warning(f"{count(len(policy.ignored), 'line')} of chrono-policy.yaml would loosen and {_does(policy)}:")
         show_loosenings(screen, policy.ignored)
@@ -154,7 +156,7 @@ def run_pin(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     json: Json = False,
 ) -> int:
-    """Hold this project to the policy and rule packs that hold now.
+    """Hold this project to the policy, rule packs and adapters that hold now.
 
     A policy file that is edited or deleted, or a rule pack that changes, then blocks what the guard judges until a
     person pins again, as after an upgrade of chrono: what changed is shown then, rule by rule. Pinning also trusts the
@@ -204,12 +206,16 @@ def run_pin(
                 "pinned": pin.sha256,
                 "files": dict(pin.files),
                 "packs": dict(pin.packs),
+                "adapters": dict(pin.adapters),
                 "since_pin": since_json(since),
             }
         )
         return 0
     files = " and ".join(f"the {layer} file" for layer, _ in pin.files) or "the defaults"
-    screen.line(Styled("pinned", "green"), f"  {files}, {count(len(pin.packs), 'rule pack')}")
+    screen.line(
+        Styled("pinned", "green"),
+        f"  {files}, {count(len(pin.packs), 'rule pack')}, {count(len(pin.adapters), 'adapter')}",
+    )
     return 0
 
 

@@ -9,10 +9,10 @@ import pytest
 from chrono.audit.record import Actor
 from chrono.errors import ChronoError, Denied, PolicyError
 from chrono.policy.pin import write_policy_pin
-from chrono.workspace.config import effective_policy, ruleset_for
+from chrono.workspace.config import effective_policy, hold_adapter, ruleset_for
 from chrono.workspace.covers import covers
 from chrono.workspace.project import Workspace
-from chrono.workspace.trust import pin_policy, plan_trust, trust_policy, unpin_policy
+from chrono.workspace.trust import pin_policy, plan_trust, since_pin, trust_policy, unpin_policy
 
 from .test_savepoints import records
 
@@ -84,6 +84,24 @@ def test_a_pin_holds_rule_packs_too(ws: Workspace, by: Actor) -> None:
     write_policy_pin(ws.home, ws.log.log_id, pin._replace(packs=((name, "0" * 64), *pin.packs[1:])))
     with pytest.raises(PolicyError, match=f"rule pack '{name}' is pinned with this project's policy"):
         ruleset_for(ws.policy(), ws.home)
+
+
+def test_a_pin_holds_adapters_too(ws: Workspace, by: Actor) -> None:
+    pin = pin_policy(ws, by)
+    hold_adapter(ws.policy(), "claude-code")
+    others = tuple(pair for pair in pin.adapters if pair[0] != "claude-code")
+    write_policy_pin(ws.home, ws.log.log_id, pin._replace(adapters=(("claude-code", "0" * 64), *others)))
+    with pytest.raises(PolicyError, match="'claude-code' has changed"):
+        hold_adapter(ws.policy(), "claude-code")
+    since = since_pin(ws)
+    assert since is not None and since.adapters == (("claude-code", "changed"),)
+    write_policy_pin(ws.home, ws.log.log_id, pin._replace(adapters=(("another", "0" * 64),)))
+    with pytest.raises(PolicyError, match="'claude-code' was added"):
+        hold_adapter(ws.policy(), "claude-code")
+    write_policy_pin(ws.home, ws.log.log_id, pin._replace(adapters=()))  # as pins were before
+    hold_adapter(ws.policy(), "claude-code")
+    unpin_policy(ws, by)
+    hold_adapter(ws.policy(), "claude-code")
 
 
 def test_a_pin_outlives_the_log_and_a_damaged_one_is_no_pass(ws: Workspace, by: Actor, root: Path) -> None:
