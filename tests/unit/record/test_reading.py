@@ -87,10 +87,10 @@ def test_the_beginning_of_an_id_is_enough_where_it_is_the_only_one(tmp_path: Pat
 def test_a_damaged_piece_costs_its_own_record_only(tmp_path: Path) -> None:
     sink = sink_to(None, tmp_path)
     for number in range(3):
-        sink.put_envelope(envelope(number, output={"raw": str(number) * 5000}))
+        sink.put_envelope(envelope(number, output={"raw": str(number) * 50_000}))
     sink.close()
     (path,) = tmp_path.glob("*.trace")
-    path.write_bytes(path.read_bytes().replace(b"1" * 5000, b"1" * 4999 + b"2"))
+    path.write_bytes(path.read_bytes().replace(b"1" * 50_000, b"1" * 49_999 + b"2"))
     trace = read_trace(str(tmp_path), TRACE)
     assert [one["name"] for one in trace.envelopes] == ["tool-0", "tool-2"]
     assert trace.damaged == 1
