@@ -1,7 +1,11 @@
 """Owns the measurement of what the hook costs: CPU and wall time of the installed command, as ratios to F.
 
 F is a bare `python3 -I -S -c pass` of the same interpreter, measured in the same interleaved run, so that the figures
-hold on any machine. Targets: design section 5. Usage: bench_hook.py [--runs N] [--files N] [--json]
+hold on any machine. Targets: design section 5. Then 16 hooks at once, again and again: how long the slowest waits.
+Usage: bench_hook.py [--runs N] [--files N] [--peers [FOLDER]] [--json]
+
+--peers installs cc-safety-net (npm) and seatbelt-guard (PyPI) into FOLDER (kept) or a scratch folder, and measures
+their hooks in the same run, on the read-only call.
 """
 
 from __future__ import annotations
@@ -9,10 +13,12 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -21,13 +27,18 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from bench_scan import PEERS, install_peers, peer_hooks  # noqa: E402
+
 from chrono.agents.claude_code import ADAPTER  # noqa: E402
 from chrono.guard import wire  # noqa: E402
-from chrono.guard.install import boot_path  # noqa: E402
 from chrono.workspace.actors import actor  # noqa: E402
 from chrono.workspace.init import initialise  # noqa: E402
 
 PYTHON = sys.executable
+PARALLEL = 16
+PARALLEL_ROUNDS = 12
+SLOWEST = 5.0
+"""Of 16 hooks at once the slowest of a hundred may take so many times as long as the median."""
 
 
 class Cost(NamedTuple):
@@ -54,29 +65,38 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--runs", type=int, default=40)
     parser.add_argument("--files", type=int, default=10_000)
+    parser.add_argument("--peers", nargs="?", const="", metavar="FOLDER")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="chrono-bench-") as folder:
-        return measure(Path(folder), arguments.runs, arguments.files, as_json=arguments.json)
+        peers = None
+        if arguments.peers is not None:
+            peers = Path(arguments.peers or os.path.join(folder, "peers")).resolve()
+        return measure(Path(folder), arguments.runs, arguments.files, peers, as_json=arguments.json)
 
 
-def measure(folder: Path, runs: int, files: int, *, as_json: bool) -> int:
+def measure(folder: Path, runs: int, files: int, peers: Path | None, *, as_json: bool) -> int:
     home, project = folder / "home", folder / "project"
+    package = folder / "installed" / "chrono"  # a copy: the service leaves where somebody changes its code
+    shutil.copytree(ROOT / "chrono", package, ignore=shutil.ignore_patterns("__pycache__"))
     home.mkdir()
     make_tree(project, files)
     environ = {"HOME": str(home), "PATH": os.environ["PATH"], "LANG": "C.UTF-8", "CHRONO_SERVICE": "off"}
     ws = initialise(str(project), environ, actor(environ)).ws
     ws.close()
     warm = {**environ, "CHRONO_SERVICE": "auto"}
-    pid = start_service(warm)
+    pid = start_service(package, warm)
     try:
-        cases = hook_cases(folder, project, environ, warm)
+        cases = hook_cases(folder, package, project, environ, warm)
+        if peers is not None:
+            cases += peer_cases(peers, cases[1].payload, environ)
         found = run_interleaved(cases, runs)
         found["walk"] = [walk(project) for _ in range(runs)]
         found["append"] = [append(folder / "append") for _ in range(runs)]
+        waits = together(cases[1])
     finally:
         os.kill(pid, 15)
-    return report(cases, found, runs, files, as_json=as_json)
+    return report(cases, found, waits, runs, files, as_json=as_json)
 
 
 def make_tree(project: Path, files: int) -> None:
@@ -88,10 +108,10 @@ def make_tree(project: Path, files: int) -> None:
         (folder / f"f{number}.txt").write_text(f"file {number}\n")
 
 
-def start_service(environ: dict[str, str]) -> int:
+def start_service(package: Path, environ: dict[str, str]) -> int:
     """Starts the resident process and waits until it listens; its pid."""
     process = subprocess.Popen(
-        [PYTHON, "-I", "-S", boot_path(), "--service"],
+        [PYTHON, "-I", "-S", str(package / "guard" / "boot.py"), "--service"],
         env=environ,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
@@ -100,7 +120,7 @@ def start_service(environ: dict[str, str]) -> int:
     )
     home = wire.chrono_home({os.fsencode(k): os.fsencode(v) for k, v in environ.items()}, sys.platform)
     assert home is not None
-    path = wire.socket_path(home, wire.build_id(str(ROOT / "chrono")), os.getuid())
+    path = wire.socket_path(home, wire.build_id(str(package)), os.getuid())
     until = time.monotonic() + 20
     while not os.path.exists(path):
         assert time.monotonic() < until and process.poll() is None, "the service did not start"
@@ -108,8 +128,9 @@ def start_service(environ: dict[str, str]) -> int:
     return process.pid
 
 
-def hook_cases(folder: Path, project: Path, cold: dict[str, str], warm: dict[str, str]) -> list[Case]:
-    command = ["/bin/sh", "-c", ADAPTER.hook_command(PYTHON, boot_path(), "the settings")]
+def hook_cases(folder: Path, package: Path, project: Path, cold: dict[str, str], warm: dict[str, str]) -> list[Case]:
+    boot = str(package / "guard" / "boot.py")
+    command = ["/bin/sh", "-c", ADAPTER.hook_command(PYTHON, boot, "the settings")]
     read_only, changing = folder / "read_only.json", folder / "changing.json"
     read_only.write_bytes(ADAPTER.sample("git status", cwd=str(project)))
     changing.write_bytes(ADAPTER.sample("touch new-file", cwd=str(project)))
@@ -130,6 +151,39 @@ def hook_cases(folder: Path, project: Path, cold: dict[str, str], warm: dict[str
         Case("in process, read-only", command, read_only, cold, leave, "CPU <= 9 F", 9.0),
         Case("in process, savepoint", command, changing, cold, change, "CPU <= 20 F + 1.0 walk", None),
     ]
+
+
+def peer_cases(peers: Path, payload: Path, environ: dict[str, str]) -> list[Case]:
+    """The hooks of two other guards on the same call. They scan; they take no savepoint and sign no record."""
+    node, seatbelt = install_peers(peers)
+    environ = {**environ, "PYTHONPATH": str(seatbelt)}
+    return [
+        Case(f"{name} {PEERS[name]}", command, payload, environ, lambda: None, "", None)
+        for name, command in peer_hooks(node).items()
+    ]
+
+
+def together(case: Case) -> list[float]:
+    """Wall times in ms of calls that are started 16 at once, round after round."""
+    waits: list[float] = []
+
+    def one(ready: threading.Barrier) -> None:
+        ready.wait()
+        with case.payload.open("rb") as payload:
+            started = time.perf_counter()
+            done = subprocess.run(case.command, stdin=payload, env=case.environ, capture_output=True, check=False)
+            waits.append((time.perf_counter() - started) * 1000)
+        assert done.returncode == 0, done
+
+    for _ in range(PARALLEL_ROUNDS):
+        ready = threading.Barrier(PARALLEL)
+        threads = [threading.Thread(target=one, args=(ready,)) for _ in range(PARALLEL)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert len(waits) == PARALLEL * PARALLEL_ROUNDS, "a parallel call was refused"
+    return sorted(waits)
 
 
 def run_interleaved(cases: list[Case], runs: int) -> dict[str, list[Cost]]:
@@ -184,7 +238,9 @@ def append(path: Path) -> Cost:
     return Cost((time.process_time() - cpu) * 1000, (time.perf_counter() - wall) * 1000)
 
 
-def report(cases: list[Case], found: dict[str, list[Cost]], runs: int, files: int, *, as_json: bool) -> int:
+def report(
+    cases: list[Case], found: dict[str, list[Cost]], waits: list[float], runs: int, files: int, *, as_json: bool
+) -> int:
     cpu = {name: statistics.median(cost.cpu_ms for cost in costs) for name, costs in found.items()}
     wall = {name: statistics.median(cost.wall_ms for cost in costs) for name, costs in found.items()}
     bare, missed = cpu["F"], []
@@ -206,6 +262,9 @@ def report(cases: list[Case], found: dict[str, list[Cost]], runs: int, files: in
                 "holds": holds,
             }
         )
+    middle, slowest = waits[len(waits) // 2], waits[int(len(waits) * 0.99)]
+    if slowest > SLOWEST * middle:
+        missed.append("16 at once")
     budget = 1.2 * wall["F"] + wall["walk"] + 5 + wall["append"]
     summary = {
         "runs": runs,
@@ -216,6 +275,8 @@ def report(cases: list[Case], found: dict[str, list[Cost]], runs: int, files: in
         "append_ms": round(wall["append"], 2),
         "warm_savepoint_wall_ms": round(wall["warm, savepoint"], 2),
         "warm_savepoint_wall_budget_ms": round(budget, 2),
+        "parallel_p50_ms": round(middle, 2),
+        "parallel_p99_ms": round(slowest, 2),
         "rows": rows,
     }
     print(json.dumps(summary, indent=1) if as_json else text_of(summary))
@@ -239,6 +300,8 @@ def text_of(summary: dict[str, object]) -> str:
     ]
     wall, budget = summary["warm_savepoint_wall_ms"], summary["warm_savepoint_wall_budget_ms"]
     lines.append(f"\nwarm with savepoint, wall: {wall} ms; 1.2 F + walk + 5 ms + append = {budget} ms")
+    middle, slowest = summary["parallel_p50_ms"], summary["parallel_p99_ms"]
+    lines.append(f"{PARALLEL} at once, read-only, wall: p50 {middle} ms, p99 {slowest} ms; p99 <= {SLOWEST:g} x p50")
     return "\n".join(lines)
 
 

@@ -319,11 +319,8 @@ def compare(bench: Bench, corpus: list[Labelled], place: Path) -> list[dict[str,
         "cc-safety-net": judged(["node", str(place / "check.mjs"), str(api), *given]),
         "seatbelt-guard": judged([sys.executable, "-c", _SEATBELT, *given]),
     }
-    hooks = {
-        "chrono": [sys.executable, "-I", "-S", str(ROOT / "chrono" / "guard" / "boot.py"), "claude-code"],
-        "cc-safety-net": ["node", str(api.parent / "bin" / "cc-safety-net.js"), "hook", "--claude-code"],
-        "seatbelt-guard": [sys.executable, "-m", "seatbelt", "hook"],
-    }
+    own = [sys.executable, "-I", "-S", str(ROOT / "chrono" / "guard" / "boot.py"), "claude-code"]
+    hooks = {"chrono": own, **peer_hooks(node)}
     return [
         _row(name, corpus, [(stopped, us * factor) for stopped, us in answers[name]], process)
         for name, process in ((name, _process_ms(hooks[name], bench, environ) * bench.scale()) for name in answers)
@@ -344,6 +341,15 @@ def install_peers(place: Path) -> tuple[Path, Path]:
         command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(seatbelt), package]
         subprocess.run(command, check=True)
     return node, seatbelt
+
+
+def peer_hooks(node: Path) -> dict[str, list[str]]:
+    """The hook command of each package, as its own installer writes it; the Python one needs PYTHONPATH."""
+    program = node / "node_modules" / "cc-safety-net" / "dist" / "bin" / "cc-safety-net.js"
+    return {
+        "cc-safety-net": ["node", str(program), "hook", "--claude-code"],
+        "seatbelt-guard": [sys.executable, "-m", "seatbelt", "hook"],
+    }
 
 
 def _stops(told: Any) -> bool:
