@@ -6,6 +6,7 @@ Which hosts those are is `record.propagation`.
 from __future__ import annotations
 
 import functools
+import json
 import sys
 from collections.abc import Mapping
 from typing import Any, Final
@@ -26,6 +27,7 @@ SECRET_HEADERS: Final = frozenset(
     {"authorization", "proxy-authorization", "cookie", "set-cookie", "x-api-key", "api-key", "x-auth-token",
      "x-goog-api-key", "x-amz-security-token", "x-csrf-token"}
 )  # fmt: skip
+_OF_THE_TRANSFER: Final = ("content-length", "content-encoding", "transfer-encoding")
 _MODULES: Final = ("httpx", "httpx2")
 _originals: dict[type, Any] = {}
 
@@ -106,6 +108,7 @@ def _spec(request: Any, options: Mapping[str, Any]) -> BoundarySpec:
         Unknown(),
         extract_input=_request,
         observe=_observe_stream if options.get("stream") else _observe,
+        answer=lambda answer: _again(request, answer.raw),
     )
 
 
@@ -180,6 +183,24 @@ def _observe_stream(response: Any, crossing: Crossing) -> Any:
     return response
 
 
+def _again(request: Any, raw: Json) -> Any:
+    """The recorded response to `request`, of its own library (specs: record A12); None where none was kept."""
+    if not isinstance(raw, dict) or not isinstance(raw.get("status_code"), int):
+        return None
+    http: Any = sys.modules[type(request).__module__.partition(".")[0]]
+    kept = raw.get("headers")
+    headers = {
+        name: value
+        for name, value in (kept if isinstance(kept, dict) else {}).items()
+        if isinstance(value, str) and name not in _OF_THE_TRANSFER
+    }
+    if headers.get("set-cookie") == MASK:
+        headers["set-cookie"] = "recorded=1"  # some cookie, so that later requests carry one as they did
+    body = raw.get("body")
+    content = b"" if body is None else body.encode() if isinstance(body, str) else json.dumps(body).encode()
+    return http.Response(raw["status_code"], headers=headers, content=content, request=request)
+
+
 def _headers(headers: Any) -> JsonObject:
     """Names in lower case; the trace header left out; values that are secrets by their name masked."""
     found: JsonObject = {}
@@ -197,8 +218,6 @@ def _body(content: bytes | None, content_type: str | None) -> Json:
     if not content:
         return None
     if "json" in (content_type or ""):
-        import json
-
         try:
             return json.loads(content)
         except ValueError:

@@ -158,3 +158,26 @@ def test_instrumenting_twice_is_once_and_it_comes_off(peer: Peer, module: Any, s
         chronicle.uninstrument_httpx()
         client.post(f"http://{peer.host}/")
     assert len(sink.envelopes) == 1
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_in_replay_a_response_comes_without_a_request(name: str, peer: Peer, sink: MemorySink) -> None:
+    http: Any = pytest.importorskip(name)
+
+    async def later(url: str) -> Any:
+        async with http.AsyncClient() as client:
+            return (await client.post(url, json={"a": 1})).json()
+
+    def program() -> list[Any]:
+        with http.Client() as client:
+            answer = client.post(f"http://{peer.host}/x", json={"q": 1})
+            with client.stream("POST", f"http://{peer.host}/stream") as streamed:
+                text = "".join(streamed.iter_text())
+        return [answer.status_code, answer.json(), text, asyncio.run(later(f"http://{peer.host}/y"))]
+
+    with chronicle.record("live"):
+        first = program()
+    asked = len(peer.seen)
+    with chronicle.replay(list(sink.envelopes)) as run:
+        assert program() == first == [201, {"ok": True}, "one two three", {"ok": True}]
+    assert len(peer.seen) == asked == 3 and run.divergences == []
