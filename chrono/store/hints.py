@@ -133,7 +133,7 @@ class Hints:
                 return None
             if len(self._watches) != len(self._folders) - len(self._odd) or not all(map(self._is_still, self._odd)):
                 return None
-            return found._replace(changed_count=0, written=(), gone=(), is_still=True)
+            return found._replace(changed_count=0, written=(), gone=(), touched=())
 
     def answers(self, base: Folder) -> Answers | None:
         """What `probe.ask` would answer, but for folders that must be listed anew; None: ask about all."""
@@ -169,11 +169,23 @@ class Hints:
             live = {os.path.dirname(os.fsencode(path)) for path in found.live}
             self._unsettled = found.unsettled | live
             self._is_shared = self._is_shared or found.is_shared
-            if self._found is None or found.root is not self._found.root or not found.is_still:
+            if self._is_reshaped(found):
                 self._folders = {folder.path: folder for folder in found.root.walk()}
                 self._odd = [folder for folder in self._folders.values() if folder.state != CAPTURED]
                 self._forget_all_but(self._folders)
             self._found = found
+
+    def _is_reshaped(self, found: Found) -> bool:
+        """Whether folders came, went, or are left out or taken in otherwise than before."""
+        return (
+            self._found is None
+            or found.root is not self._found.root
+            or bool(found.gone)
+            or any(
+                self._folders.get(folder.path) is not folder or folder.state != CAPTURED or folder in self._odd
+                for folder in found.touched
+            )
+        )
 
     def lapse(self) -> None:
         """The folders were changed by something else than a scan: the next one is full."""

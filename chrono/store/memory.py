@@ -9,7 +9,7 @@ import hashlib
 import os
 import stat as stat_module
 from bisect import bisect_left
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from chrono.errors import StoreError
 from chrono.ids import CommitId
@@ -102,14 +102,10 @@ class Memory:
         return believed
 
     def keep(
-        self, root: Folder, gone: tuple[bytes, ...], commit: CommitId, rules: Rules, *, is_still: bool = False
+        self, root: Folder, changed: Sequence[Folder], gone: tuple[bytes, ...], commit: CommitId, rules: Rules
     ) -> None:
-        """Keeps `root` as the state that `commit` holds. A cache that cannot be written is dropped: it only helps.
-
-        `is_still`: no folder was touched.
-        """
+        """Keeps `root` as the state that `commit` holds. A cache that cannot be written is dropped: it only helps."""
         cached = Cached(root, bytes.fromhex(commit), rules.fingerprint)
-        changed = [] if is_still else [folder for folder in root.walk() if folder.touched]
         try:
             self._write(cached, changed, gone)
         except OSError:
@@ -135,14 +131,15 @@ class Memory:
         except OSError:
             self.forget()
             return
-        self.keep(cached.root, gone, commit, Rules(fingerprint=cached.rules))
+        changed = [folder for folder in cached.root.walk() if folder.touched]
+        self.keep(cached.root, changed, gone, commit, Rules(fingerprint=cached.rules))
 
     def forget(self) -> None:
         """Memory is not to be believed any more; the file is."""
         self._cached = None
         self._stamp = None
 
-    def _write(self, cached: Cached, changed: list[Folder], gone: tuple[bytes, ...]) -> None:
+    def _write(self, cached: Cached, changed: Sequence[Folder], gone: tuple[bytes, ...]) -> None:
         now = statcache.stamp(self._path)
         same = self._cached is not None and now is not None and now == self._stamp
         if same and not changed and not gone and self._cached is not None and cached[1:] == self._cached[1:]:

@@ -199,7 +199,7 @@ class Store:
             raise StoreError(f"savepoint {commit} does not hold this capture")
         _, found, rules = self._captured
         self._captured = None
-        self._memory.keep(found.root, found.gone, commit, rules, is_still=found.is_still)
+        self._memory.keep(found.root, found.touched, found.gone, commit, rules)
         if self._hints is not None:
             self._hints.settle(found)
 

@@ -63,7 +63,7 @@ class Found(NamedTuple):
     gone: tuple[bytes, ...]
     unsettled: frozenset[bytes] = frozenset()
     is_shared: bool = False
-    is_still: bool = False
+    touched: tuple[Folder, ...] = ()
 
 
 class Watching(Protocol):
@@ -81,7 +81,7 @@ class Scan:
 
     `racy_from_ns`: keys at or above it are not believed. `root` is an absolute path. In what is `found`, `unsettled`
     are folders that hold a key that is not believed; `is_shared`: a file was seen that has more names than one;
-    `is_still`: the folders are what they were, down to the last key.
+    `touched` are the folders that the stat cache does not know as they are now.
     """
 
     def __init__(
@@ -186,7 +186,6 @@ class Scan:
 
     def _revisit(self, folder: Folder) -> None:
         """A folder that was not captured last time: is the reason still there?"""
-        self._visited.append(folder)
         parent = folder.parent
         if parent is None:
             folder.state = CAPTURED
@@ -468,7 +467,7 @@ class Scan:
             tuple(self._gone),
             frozenset(folder.path for folder in self._visited if folder.key == ZERO or ZERO in folder.keys),
             self._is_shared,
-            not self._gone and not any(folder.touched for folder in self._visited),
+            tuple(folder for folder in order if folder.touched),
         )
 
     def _report_folder(self, folder: Folder, excluded: list[Excluded], skips: list[Skip]) -> None:
