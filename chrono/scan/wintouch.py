@@ -166,7 +166,7 @@ def _set_content(name: str, parsed: Parsed) -> Iterator[Claim]:
     how = "write"
     if name == "add-content" or parsed.has("-Append"):
         how = "append"
-    elif name == "clear-content":
+    elif name == "clear-content" or (name == "set-content" and parsed.values("-Value") == ("",)):
         how = "empty"
     elif parsed.has("-NoClobber"):
         return

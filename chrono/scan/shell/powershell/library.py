@@ -128,6 +128,8 @@ def _text(m: Machine, inner: str, name: str, own: str, args: tuple[Value, ...]) 
         return inner
     if own == "invoke":
         return None
+    if own in _PROFILES and name[:1] == "." and inner.endswith("profile.ps1"):
+        return inner
     work = _TEXT.get(own)
     if work is None:
         return _unknown(feeds_of(inner), args)
@@ -140,6 +142,8 @@ def _text(m: Machine, inner: str, name: str, own: str, args: tuple[Value, ...]) 
     return fed(found, feeds_of(inner)) if isinstance(found, str) else found
 
 
+_PROFILES = frozenset("allusersallhosts alluserscurrenthost currentuserallhosts currentusercurrenthost".split())
+"""Members of `$PROFILE`: any of them runs when a PowerShell starts."""
 _BLIND = frozenset("tolower toupper trim tostring normalize trimend trimstart clone replace insert".split())
 """Methods that do for a text known in part what they do for a known one."""
 
