@@ -62,7 +62,7 @@ def _sending(original: Any) -> Any:
             _announce(request)
             return original(self, request, **options)
 
-        return invoke(_spec(request, options), call, (request,), options)
+        return invoke(_spec(self, request, options), call, (request,), options)
 
     return send
 
@@ -77,7 +77,7 @@ def _async_sending(original: Any) -> Any:
             _announce(request)
             return await original(self, request, **options)
 
-        return await ainvoke(_spec(request, options), call, (request,), options)
+        return await ainvoke(_spec(self, request, options), call, (request,), options)
 
     return send
 
@@ -97,7 +97,7 @@ def _announce(request: Any) -> None:
             request.headers[HEADER] = header
 
 
-def _spec(request: Any, options: Mapping[str, Any]) -> BoundarySpec:
+def _spec(client: Any, request: Any, options: Mapping[str, Any]) -> BoundarySpec:
     url = request.url
     port = f":{url.port}" if url.port is not None else ""
     name = f"http {request.method} {url.host}{port}{url.path}"
@@ -108,7 +108,7 @@ def _spec(request: Any, options: Mapping[str, Any]) -> BoundarySpec:
         Unknown(),
         extract_input=_request,
         observe=_observe_stream if options.get("stream") else _observe,
-        answer=lambda answer: _again(request, answer.raw),
+        answer=lambda answer: _again(client, request, answer.raw),
     )
 
 
@@ -183,7 +183,7 @@ def _observe_stream(response: Any, crossing: Crossing) -> Any:
     return response
 
 
-def _again(request: Any, raw: Json) -> Any:
+def _again(client: Any, request: Any, raw: Json) -> Any:
     """The recorded response to `request`, of its own library (specs: record A12); None where none was kept."""
     if not isinstance(raw, dict) or not isinstance(raw.get("status_code"), int):
         return None
@@ -198,7 +198,9 @@ def _again(request: Any, raw: Json) -> Any:
         headers["set-cookie"] = "recorded=1"  # some cookie, so that later requests carry one as they did
     body = raw.get("body")
     content = b"" if body is None else body.encode() if isinstance(body, str) else json.dumps(body).encode()
-    return http.Response(raw["status_code"], headers=headers, content=content, request=request)
+    response = http.Response(raw["status_code"], headers=headers, content=content, request=request)
+    client.cookies.extract_cookies(response)  # which sending would have done
+    return response
 
 
 def _headers(headers: Any) -> JsonObject:
