@@ -20,6 +20,7 @@ from chrono.audit.pin import Pin, read_pin, write_pin
 from chrono.audit.place import machine_place, pin_again
 from chrono.audit.record import Act, Actor, Entry
 from chrono.audit.verify import read_records, verify
+from chrono.audit.witness import Witness
 from chrono.errors import AuditTampered, AuditUnverifiable, KeyRefused, Locked
 from chrono.signing import generate
 
@@ -227,11 +228,11 @@ def test_a_creation_that_a_crash_cut_short_is_completed(
 
     with monkeypatch.context() as patch:
         if victim == "witness":
-            patch.setattr(module.Witness, "appended", die)
+            patch.setattr(Witness, "appended", die)
         elif victim == "log":
             patch.setattr(module, "atomic_write", die)
         elif victim == "head":
-            patch.setattr(module.head, "write", die)
+            patch.setattr(head, "write", die)
         else:
             patch.setattr(module, "write_pin", die)
         with pytest.raises(Killed):
