@@ -3,6 +3,9 @@
 from chrono.record.boundaries import boundary as boundary
 from chrono.record.boundaries import wrap_llm as wrap_llm
 from chrono.record.counters import stats as stats
+from chrono.record.drawing import chance as chance
+from chrono.record.drawing import now as now
+from chrono.record.drawing import uuid4 as uuid4
 from chrono.record.errors import ControlPlaneError as ControlPlaneError
 from chrono.record.errors import DeliveryError as DeliveryError
 from chrono.record.errors import RecordedCallError as RecordedCallError
@@ -25,8 +28,8 @@ from chrono.record.propagation import inject as inject
 from chrono.record.provider import register_adapter as register_adapter
 from chrono.record.redact import default_redactors as default_redactors
 from chrono.record.redact import redact_secrets as redact_secrets
-from chrono.record.replay import ReplayRun as ReplayRun
-from chrono.record.replay import replay as replay
+from chrono.record.replaying import ReplayRun as ReplayRun
+from chrono.record.replaying import replay as replay
 from chrono.record.runtime import configure as configure
 from chrono.record.runtime import flush as flush
 from chrono.record.runtime import is_enabled as is_enabled
@@ -66,6 +69,7 @@ __all__ = [
     "aspan",
     "attempt",
     "boundary",
+    "chance",
     "configure",
     "current_session",
     "default_hooks",
@@ -77,6 +81,7 @@ __all__ = [
     "instrument_httpx",
     "instrument_langgraph",
     "is_enabled",
+    "now",
     "record",
     "redact_secrets",
     "register_adapter",
@@ -88,6 +93,7 @@ __all__ = [
     "span",
     "stats",
     "uninstrument_httpx",
+    "uuid4",
     "wrap",
     "wrap_llm",
 ]

@@ -1,6 +1,6 @@
 """Owns how a replay differed from its recording: as data, as JSON, as text for a person.
 
-Finding the differences is left to `record.replay`; those between two traces are `record.compare`.
+Finding the differences is left to `record.replaying`; those between two traces are `record.compare`.
 """
 
 from __future__ import annotations

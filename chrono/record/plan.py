@@ -1,6 +1,6 @@
 """Owns what replay lets run: the plan of a replay, which is everything from the recording unless it says otherwise.
 
-Obeying it is left to `record.replay`.
+Obeying it is left to `record.replaying`.
 """
 
 from __future__ import annotations

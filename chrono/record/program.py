@@ -1,6 +1,6 @@
 """Owns a whole program under replay: begun by the setting `replay`, told to whoever started it when it ends.
 
-`chrono replay` starts such programs and reads what they report; a replay inside a program is `record.replay`.
+`chrono replay` starts such programs and reads what they report; a replay inside a program is `record.replaying`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 from chrono.record.divergence import LEFTOVER, Divergence, as_json, of_json
 from chrono.record.hooks import log
-from chrono.record.replay import ReplayRun, opened
+from chrono.record.replaying import ReplayRun, opened
 from chrono.record.session import RecordingSession
 from chrono.record.settings import Settings
 from chrono.record.sources import read_file, recording_from

@@ -1,6 +1,6 @@
 """Owns the pytest plugin: tests that are answered from an exported trace, and recording one (entry point `pytest11`).
 
-Replaying is left to `record.replay`; everything of the recorder is imported when a test asks for it only.
+Replaying is left to `record.replaying`; everything of the recorder is imported when a test asks for it only.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 if TYPE_CHECKING:
-    from chrono.record.replay import ReplayRun
+    from chrono.record.replaying import ReplayRun
 
 MODES: Final = ("none", "once", "new", "all")
 MARK: Final = "replay"
@@ -45,7 +45,7 @@ class _Test:
         from chrono.record import record
         from chrono.record.plan import ReplayPlan
         from chrono.record.program import numbered
-        from chrono.record.replay import replay_recording
+        from chrono.record.replaying import replay_recording
         from chrono.record.runtime import use_sink
         from chrono.record.sink import MemorySink
         from chrono.record.sources import read_file, recording_from

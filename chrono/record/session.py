@@ -37,7 +37,7 @@ class BoundaryMode(StrEnum):
 
 
 class ReplayControl(Protocol):
-    """What replays: asked for each crossing instead of making it. `record.replay` implements it."""
+    """What replays: asked for each crossing instead of making it. `record.replaying` implements it."""
 
     def cross(
         self,

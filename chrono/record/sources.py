@@ -1,6 +1,6 @@
 """Owns where a recording to replay comes from: the local store, a control plane, an exported file.
 
-Replaying it is `record.replay`.
+Replaying it is `record.replaying`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from chrono.record.errors import ControlPlaneError
 from chrono.record.plan import Matching, ReplayPlan
 from chrono.record.reading import NoSuchTrace, StoredTrace, read_trace
 from chrono.record.recording import BadRecording, Recording, recording_of
-from chrono.record.replay import ReplayRun, replay_recording
+from chrono.record.replaying import ReplayRun, replay_recording
 from chrono.record.settings import get_settings, store_folder
 
 

@@ -413,3 +413,11 @@ def test_an_argument_that_a_hook_had_changed_is_no_difference(sink: MemorySink) 
     with replay(calls) as run:
         search("b"), search("a")
     assert [one.kind for one in run.divergences if one.kind != "order"] == []
+
+
+def test_no_public_name_is_that_of_a_module() -> None:
+    """Importing the module would put it in the place of the name."""
+    from pathlib import Path
+
+    modules = {path.stem for path in Path(record.__file__ or "").parent.glob("*.py")}
+    assert modules.isdisjoint(record.__all__)
