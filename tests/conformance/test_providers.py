@@ -5,9 +5,8 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any
 
-from chrono_providers import anthropic, bedrock, gemini, litellm, openai
-
 from chrono.testing.providers import ProviderConformance
+from chrono_providers import anthropic, bedrock, gemini, litellm, openai
 from tests.plugins.providers import examples
 from tests.plugins.providers.examples import client_of
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from chrono_providers import anthropic, bedrock, gemini, openai, openai_chat, openai_embeddings, openai_responses
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chrono.record.serialise import to_json
 from chrono.testing.providers import read_input, read_output
+from chrono_providers import anthropic, bedrock, gemini, openai, openai_chat, openai_embeddings, openai_responses
 from tests.plugins.providers import examples
 
 _EXCHANGES = (

@@ -53,9 +53,10 @@ def _builtin(m: Machine, name: str, state: State) -> bool:
 def run_program(m: Machine, argv: Argv, state: State, functions: bool, builtins: bool) -> None:
     """Runs one command whose words are known. Never with an empty `argv`."""
     name = argv[0]
-    if m.dialect == "zsh" and name[:1] == "=" and len(name) > 1:
-        # `=rm` is the path of rm.
-        name, argv = name[1:], (name[1:], *argv[1:])
+    if m.dialect == "zsh" and any(word[:1] == "=" for word in argv):
+        # `=rm` is the path of rm, wherever it stands.
+        name = name[1:] if name[:1] == "=" and len(name) > 1 else name
+        argv = (name, *("\0" if word[:1] == "=" and word[1:2].isalnum() else word for word in argv[1:]))
     if functions and name in state.funcs:
         m.ports.call(m, name, argv, state)
         return

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from chrono_providers.anthropic import MessageAssembler, MessagesAdapter
 
 from chrono.testing.providers import read_input
+from chrono_providers.anthropic import MessageAssembler, MessagesAdapter
 from tests.plugins.providers import examples
 
 ADAPTER = MessagesAdapter()

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from chrono_providers.bedrock import ConverseAdapter, ConverseAssembler
 
 from chrono.testing.providers import read_input, read_output
+from chrono_providers.bedrock import ConverseAdapter, ConverseAssembler
 from tests.plugins.providers import examples
 
 ADAPTER = ConverseAdapter()

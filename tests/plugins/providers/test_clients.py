@@ -6,10 +6,10 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+
 from chrono_providers.clients import comes_from, has, identity
 from chrono_providers.litellm import PROVIDER as LITELLM
 from chrono_providers.openai import AZURE, OPENAI
-
 from tests.plugins.providers.examples import client_of
 
 

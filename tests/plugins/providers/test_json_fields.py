@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from chrono_providers import json_fields as read
 
 

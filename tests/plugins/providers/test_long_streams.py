@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+
 from chrono_providers import anthropic, bedrock, gemini, openai_chat, openai_responses
 
 DELTA = {"type": "content_block_delta", "index": 0}

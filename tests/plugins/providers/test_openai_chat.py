@@ -6,9 +6,9 @@ import itertools
 from typing import Any
 
 import pytest
-from chrono_providers.openai_chat import ChatAdapter, ChatAssembler
 
 from chrono.testing.providers import read_input, read_output
+from chrono_providers.openai_chat import ChatAdapter, ChatAssembler
 from tests.plugins.providers import examples
 
 ADAPTER = ChatAdapter("openai")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from chrono_providers.openai_embeddings import EmbeddingsAdapter
 
 from chrono.testing.providers import read_input, read_output
+from chrono_providers.openai_embeddings import EmbeddingsAdapter
 
 ADAPTER = EmbeddingsAdapter("openai")
 

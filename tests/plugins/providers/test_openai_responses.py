@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from chrono_providers.openai_responses import ResponsesAdapter, ResponsesAssembler
 
 from chrono.testing.providers import read_input, read_output
+from chrono_providers.openai_responses import ResponsesAdapter, ResponsesAssembler
 from tests.plugins.providers import examples
 
 ADAPTER = ResponsesAdapter("openai")
