@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import shutil
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from chrono.guard import resources
-from chrono.guard.resources import Resources
+from chrono.guard.resources import RACY_NS, Resources
 from chrono.scan import ready
 from chrono.workspace.actors import actor
 from chrono.workspace.init import initialise
@@ -41,6 +42,7 @@ def descriptors() -> int:
 
 def test_rules_are_read_once_for_many_calls(tmp_path: Path, environ: dict[str, str], opened: Resources) -> None:
     root = project(tmp_path / "p", environ)
+    time.sleep(2 * RACY_NS / 1e9)  # what was written just now could change again and look the same
     first = opened.rulebook(opened.place(root, environ))
     assert opened.rulebook(opened.place(root, environ)) is first
     other = opened.rulebook(opened.place(project(tmp_path / "q", environ), environ))
