@@ -39,12 +39,12 @@ class ReplayPlan:
         self.fork_at = at
         return self
 
-    def mode_for(self, name: str, invocation: int) -> BoundaryMode:
-        """What becomes of the `invocation`-th call of `name`."""
+    def mode_for(self, name: str, invocation_index: int) -> BoundaryMode:
+        """What becomes of the `invocation_index`-th call of `name`."""
         overrides = self.overrides
         if not overrides:
             return self.default
-        found = overrides.get((name, invocation))
+        found = overrides.get((name, invocation_index))
         return found if found is not None else overrides.get((name, None), self.default)
 
     def _set(self, name: str, invocation: int | None, mode: BoundaryMode) -> ReplayPlan:
