@@ -536,7 +536,9 @@ class Store:
 
     def _refreshed(self, base: Folder, plan: RestorePlan, placed: dict[str, Key]) -> tuple[bytes, ...]:
         if len(plan.writes) > _WORTH_A_WAIT:
-            time.sleep(RACY_NS / 1e9)  # what is younger than this is not believed, and would be read once more
+            # What is younger than this is not believed, and would be read once more; the clock of files may be a tick
+            # of 10 ms behind.
+            time.sleep(RACY_NS / 1e9 + 0.01)
         reader = FileReader(HashOnly(), self._tick_ns() - RACY_NS)
         return Refresh(self._root, base, reader, placed).run(plan.steps)
 

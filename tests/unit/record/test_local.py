@@ -227,11 +227,12 @@ import signal, sys
 from chrono.record.frames import ENVELOPE
 from chrono.record.local import StoreWriter
 writer = StoreWriter(sys.argv[1])
-handled = 0
+numbers, handled = iter(range(10**9)), 0
 def handle(*_):
     global handled
-    writer.append(ENVELOPE, "a" * 32, {"handler": handled, "text": "h" * 3000})
-    handled += 1
+    mine = next(numbers)  # the handler may be interrupted by itself
+    handled = max(handled, mine + 1)
+    writer.append(ENVELOPE, "a" * 32, {"handler": mine, "text": "h" * 3000})
 signal.signal(signal.SIGALRM, handle)
 number = 0
 while handled < 200 and number < 5000:
