@@ -22,7 +22,7 @@ class ReplayPlan:
     recording. Specific goes before general, that before `default`. Built by chaining: `ReplayPlan().run("tool", 2)`."""
 
     default: BoundaryMode = BoundaryMode.STUB
-    overrides: dict[tuple[str, int | None], BoundaryMode] = field(default_factory=dict)
+    _overrides: dict[tuple[str, int | None], BoundaryMode] = field(default_factory=dict)
     fork_at: str | int | None = None
 
     def run(self, name: str, invocation: int | None = None) -> ReplayPlan:
@@ -41,16 +41,20 @@ class ReplayPlan:
 
     def mode_for(self, name: str, invocation_index: int) -> BoundaryMode:
         """What becomes of the `invocation_index`-th call of `name`."""
-        overrides = self.overrides
+        overrides = self._overrides
         if not overrides:
             return self.default
         found = overrides.get((name, invocation_index))
         return found if found is not None else overrides.get((name, None), self.default)
 
+    def meant_to_run(self) -> tuple[tuple[str, int | None], ...]:
+        """The names, each with a number or None for all its calls, that `run` was told."""
+        return tuple(key for key, mode in self._overrides.items() if mode == BoundaryMode.RUN)
+
     def _set(self, name: str, invocation: int | None, mode: BoundaryMode) -> ReplayPlan:
         if invocation is not None and (isinstance(invocation, bool) or invocation < 1):
             raise ValueError(f"calls are counted from 1, not {invocation!r}")
-        self.overrides[name, invocation] = mode
+        self._overrides[name, invocation] = mode
         return self
 
 

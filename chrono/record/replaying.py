@@ -105,10 +105,8 @@ class ReplayState:
                     Divergence(LEFTOVER, call.name, span.matcher.path_of(call), call.number, call.envelope_id)
                     for call in span.matcher.leftovers()
                 ]
-            for (name, invocation), mode in self.plan.overrides.items():
-                if mode == BoundaryMode.RUN and not any(
-                    name == one and invocation in (None, number) for one, number in self.ran
-                ):
+            for name, invocation in self.plan.meant_to_run():
+                if not any(name == one and invocation in (None, number) for one, number in self.ran):
                     found.append(Divergence(PLAN, name, (), invocation))
             if self.forked is not None and not self.forked.reached:
                 found.append(Divergence(PLAN, f"fork at {self.plan.fork_at}"))

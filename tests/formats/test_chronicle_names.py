@@ -24,9 +24,8 @@ OPEN = {"CallRecord", "ReplayPlan", "ReplayRun", "replay", "replay_trace"} - set
 
 
 def takes(ours: list[list[Any]], theirs: list[list[Any]], name: str) -> None:
-    """Whether every call that fits `theirs` fits `ours`; a parameter with an underscore in front is nobody's to give."""
+    """Whether every call that fits `theirs` fits `ours`."""
     by_name = {one[0]: one for one in ours}
-    theirs = [one for one in theirs if not one[0].startswith("_")]
     for parameter, kind, default in theirs:
         assert parameter in by_name, f"{name}: no parameter {parameter}"
         _, our_kind, our_default = by_name[parameter]
