@@ -15,6 +15,7 @@ from typer.core import TyperGroup
 from typer.main import get_command_from_info
 from typer.models import CommandInfo
 
+from chrono.cli.forgotten import VerbCommand
 from chrono.cli.gates import gated
 from chrono.tuples import NamedTuple
 
@@ -304,7 +305,8 @@ def _command(path: str, summary: str, run: Callable[..., int | None]) -> Any:
     """The command at `path`, "verb" or "verb sub"; what agents may not give is refused before it runs."""
     settings: dict[str, Any] = {**_SETTINGS, **getattr(run, "settings", {})}
     name = path.rpartition(" ")[2]
-    info = CommandInfo(name=name, help=_help(run, summary), callback=gated(path, run), context_settings=settings)
+    callback = gated(path, run)
+    info = CommandInfo(name, cls=VerbCommand, help=_help(run, summary), callback=callback, context_settings=settings)
     return get_command_from_info(info, pretty_exceptions_short=False, rich_markup_mode=None)
 
 
