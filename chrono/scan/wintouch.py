@@ -166,7 +166,7 @@ def _set_content(name: str, parsed: Parsed) -> Iterator[Claim]:
     how = "write"
     if name == "add-content" or parsed.has("-Append"):
         how = "append"
-    elif name == "clear-content" or (name == "set-content" and parsed.values("-Value") == ("",)):
+    elif name == "clear-content" or (name in ("set-content", "out-file") and parsed.values("-Value") == ("",)):
         how = "empty"
     elif parsed.has("-NoClobber"):
         return
@@ -187,10 +187,10 @@ def _new_item(name: str, parsed: Parsed) -> Iterator[Claim]:
             words.extend(f"{word}/{inner}" for inner in names if isinstance(inner, str))
         else:
             words.append(word)
+    how = "append"
     if parsed.has("-Force"):
-        yield from _all(tuple(words), "write")
-    else:
-        yield from _all(tuple(words), "append")
+        how = "write" if parsed.values("-Value") else "empty"
+    yield from _all(tuple(words), how)
 
 
 def _read(name: str, parsed: Parsed) -> Iterator[Claim]:

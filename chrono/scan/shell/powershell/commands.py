@@ -5,14 +5,13 @@ Which of their effects are dangerous is left to the rules and to `scan.wintouch`
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from chrono.scan.command import Redirect
 from chrono.scan.shell.powershell import operators
 from chrono.scan.shell.powershell.cmdlets import CMDLETS, Bound
 from chrono.scan.shell.powershell.found import children, items_at, narrowed
 from chrono.scan.shell.powershell.machine import Machine
-from chrono.scan.shell.powershell.starts import run_given, run_line, run_native, script_text
+from chrono.scan.shell.powershell.running import RUNNING, Handler, remote_first
+from chrono.scan.shell.powershell.starts import run_given, run_native
 from chrono.scan.shell.powershell.values import (
     MAX_ITEMS,
     Argv,
@@ -45,8 +44,6 @@ _PIPED_PATHS = frozenset(
 _SENT = frozenset(["Body", "Form", "Attachments"])
 _PATH_PARAMETERS = frozenset(["Path", "LiteralPath", "Destination", "DestinationPath", "FilePath", "OutFile", "InFile"])
 
-Handler = Callable[[Machine, Bound, "tuple[Value, ...] | None", Argv], "list[Value]"]
-
 
 def run_cmdlet(
     m: Machine, bound: Bound, piped: tuple[Value, ...] | None, redirects: tuple[Redirect, ...], written: str
@@ -67,6 +64,7 @@ def run_cmdlet(
     if name == "stop-process" and piped is not None and not {"Id", "Name", "InputObject"} & set(bound.values):
         names = tuple(item.name if isinstance(item, Thing) else fed("\0", ()) for item in piped[:24])
         bound = bound._replace(values={**bound.values, "Name": names})
+    bound = _with_content(remote_first(bound), piped)
     if _only_tells(m, bound):
         m.emit(["Write-Output", f"What if: {bound.cmdlet.name}"], builtin=True)
         return []
@@ -77,6 +75,17 @@ def run_cmdlet(
         return handler(m, bound, piped, argv)
     run_given(m, (*bound.values.values(), *bound.rest))
     return [Unknown((argv,) if argv else ())]
+
+
+def _with_content(bound: Bound, piped: tuple[Value, ...] | None) -> Bound:
+    """What `Set-Content` and `Out-File` write, said as `-Value:` where it is known to be nothing at all."""
+    if bound.cmdlet.name not in ("Set-Content", "Out-File") or "Append" in bound.values:
+        return bound
+    content = bound.values.get("Value", bound.values.get("InputObject", piped))
+    given = piped is not None or "Value" in bound.values or "InputObject" in bound.values
+    if not given or any(text_of(item) for item in elements_of(content)):
+        return bound
+    return bound._replace(values={**bound.values, "Value": ""})
 
 
 def _only_tells(m: Machine, bound: Bound) -> bool:
@@ -512,88 +521,8 @@ def _invoke_wmi(m: Machine, bound: Bound, piped: tuple[Value, ...] | None, argv:
     return list(elements_of(m.ports.method(m, thing, method, elements_of(args))))
 
 
-# --- running things
-
-
-def _invoke_expression(m: Machine, bound: Bound, piped: tuple[Value, ...] | None, argv: Argv) -> list[Value]:
-    source = bound.values.get("Command")
-    if source is None:
-        source = concat([piece for item in piped or () for piece in ("\n", text_of(item))][1:]) if piped else ""
-    out: list[Value] = []
-    for option in options_of(source):
-        out.extend(m.ports.text(m, option, "Invoke-Expression"))
-    return out
-
-
-def _run_blocks(m: Machine, bound: Bound, piped: tuple[Value, ...] | None, argv: Argv) -> list[Value]:
-    """`Invoke-Command`, `Start-Job`, `Measure-Command`: blocks and script files with arguments."""
-    out: list[Value] = []
-    arguments = elements_of(bound.values.get("ArgumentList"))
-    remote = "ComputerName" in bound.values or "HostName" in bound.values or "Session" in bound.values
-    via, cwd = m.via, m.cwd
-    if remote:
-        m.via, m.cwd = (*via, bound.cmdlet.name), "\0"
-    for name in ("InitializationScript", "ScriptBlock", "Expression", "Command", "Action"):
-        for value in elements_of(bound.values.get(name)):
-            if isinstance(value, Closure):
-                out.extend(
-                    m.ports.block(m, value.block, arguments, piped if bound.cmdlet.name == "Measure-Command" else None)
-                )
-            elif isinstance(value, Thing) and value.kind == "scriptblock":
-                m.emit(["Invoke-Expression", "\0"], builtin=True, feeds=value.feeds)
-    for value in bound.rest:
-        if isinstance(value, Closure):
-            out.extend(m.ports.block(m, value.block, arguments, None))
-    file = bound.values.get("FilePath")
-    if file is not None and text_of(file):
-        run_native(m, m.path(file), list(arguments), None)
-    m.via, m.cwd = via, cwd
-    return out if not remote else [Unknown((argv,))]
-
-
-def _start_process(m: Machine, bound: Bound, piped: tuple[Value, ...] | None, argv: Argv) -> list[Value]:
-    folder = bound.values.get("WorkingDirectory")
-    arguments = bound.values.get("ArgumentList")
-    if bound.rest:
-        arguments = (*elements_of(arguments), *bound.rest)
-    for option in options_of(bound.values.get("FilePath")):
-        run_line(m, option, arguments, "Start-Process", text_of(folder) if folder is not None else None)
-    return [Unknown((argv,))]
-
-
-def _invoke_item(m: Machine, bound: Bound, piped: tuple[Value, ...] | None, argv: Argv) -> list[Value]:
-    for value in elements_of(bound.values.get("Path", bound.values.get("LiteralPath"))):
-        path = m.path(value)
-        if path.lower().endswith((".exe", ".bat", ".cmd", ".ps1", ".vbs", ".js", ".msi", ".com")):
-            run_native(m, path, [], None, via=("Invoke-Item",))
-    return []
-
-
-def _import_module(m: Machine, bound: Bound, piped: tuple[Value, ...] | None, argv: Argv) -> list[Value]:
-    for value in elements_of(bound.values.get("Name")):
-        text = script_text(m, text_of(value))
-        if text is not None:
-            m.ports.text(m, text, f"Import-Module {text_of(value)}")
-    return []
-
-
-def _fetch(m: Machine, bound: Bound, piped: tuple[Value, ...] | None, argv: Argv) -> list[Value]:
-    out = bound.values.get("OutFile", bound.values.get("Destination"))
-    if out is not None:
-        full = m.absolute(m.path(out))
-        if full is not None:
-            m.files.pop(full, None)
-        if "PassThru" not in bound.values:
-            return []
-    return [Unknown((argv,))]
-
-
-def _scheduled_action(m: Machine, bound: Bound, piped: tuple[Value, ...] | None, argv: Argv) -> list[Value]:
-    run_line(m, bound.values.get("Execute"), bound.values.get("Argument"), bound.cmdlet.name)
-    return [Unknown((argv,))]
-
-
 _HANDLERS: dict[str, Handler] = {
+    **RUNNING,
     "get-childitem": _get_childitem,
     "get-item": _get_item,
     "resolve-path": _paths,
@@ -653,18 +582,4 @@ _HANDLERS: dict[str, Handler] = {
     "remove-ciminstance": _remove_wmi,
     "invoke-wmimethod": _invoke_wmi,
     "invoke-cimmethod": _invoke_wmi,
-    "invoke-expression": _invoke_expression,
-    "invoke-command": _run_blocks,
-    "start-job": _run_blocks,
-    "start-threadjob": _run_blocks,
-    "measure-command": _run_blocks,
-    "trace-command": _run_blocks,
-    "register-objectevent": _run_blocks,
-    "start-process": _start_process,
-    "invoke-item": _invoke_item,
-    "import-module": _import_module,
-    "invoke-webrequest": _fetch,
-    "invoke-restmethod": _fetch,
-    "start-bitstransfer": _fetch,
-    "new-scheduledtaskaction": _scheduled_action,
 }

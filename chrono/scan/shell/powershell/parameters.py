@@ -97,7 +97,8 @@ Format-Table|Property|AutoSize Wrap HideTableHeaders|GroupBy InputObject View
 Format-List|Property||GroupBy InputObject View
 Invoke-Expression|Command||
 Invoke-Command|ScriptBlock ArgumentList|AsJob HideComputerName NoNewScope InDisconnectedSession|ComputerName
-  FilePath Session Credential InputObject Command HostName UserName Port JobName ThrottleLimit
+  FilePath Session Credential InputObject Command HostName UserName Port JobName ThrottleLimit ConnectionUri VMName
+  VMId ContainerId
 Start-Job|ScriptBlock InitializationScript|RunAs32|FilePath LiteralPath Name Credential InputObject ArgumentList
   PSVersion WorkingDirectory
 Start-ThreadJob|ScriptBlock||FilePath Name InitializationScript InputObject ArgumentList ThrottleLimit
