@@ -16,7 +16,8 @@ from chrono.layout import HomeLayout
 from chrono.tuples import NamedTuple
 from chrono.workspace.usergit import UserRepo
 
-HOOKS = ("pre-commit", "post-commit", "post-checkout", "post-merge", "pre-push")
+HOOKS = ("pre-commit", "pre-merge-commit", "post-commit", "post-checkout", "post-merge", "pre-push")
+"""Before commits and before merges, since git runs no pre-commit hook for a merge that it commits by itself."""
 TRAILER_HOOK = "commit-msg"
 """Only where a person wants commits to name their savepoint."""
 

@@ -109,6 +109,26 @@ def test_chronos_folder_becomes_no_submodule(repo: Repo) -> None:
     repo.git("commit", "-qm", "x", "--allow-empty")
 
 
+def test_a_merge_brings_in_what_a_commit_may(repo: Repo) -> None:
+    repo.stage("one", "1\n")
+    repo.git("commit", "-qm", "one")
+    repo.git("switch", "-qc", "side")
+    repo.stage(".env", "A=1\n")
+    repo.git("commit", "-qm", "leak", "--no-verify")
+    repo.git("switch", "-q", "main")
+    refused = repo.git("merge", "--no-ff", "-m", "merged", "side", code=None)
+    assert refused.exit_code != 0 and "git merge --abort" in refused.stderr
+    assert ".env: " in repo.git("commit", "-qm", "merged", code=1).stderr  # the merge is still under way
+    repo.git("merge", "--abort")
+    repo.git("switch", "-q", "side")
+    repo.git("commit", "-q", "--amend", "--allow-empty", "--no-verify", "-m", "harmless", "--", "one")
+    repo.git("rm", "-q", ".env")
+    repo.git("commit", "-qm", "gone")
+    repo.git("switch", "-q", "main")
+    repo.git("merge", "-q", "--no-ff", "-m", "merged", "side")
+    assert repo.git("log", "--format=%s", "-1").stdout == "merged\n"
+
+
 def test_a_commit_is_tied_to_the_call_that_made_it(repo: Repo) -> None:
     repo.stage("one", "1\n")
     repo.git("commit", "-qm", "by a person")

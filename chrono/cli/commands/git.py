@@ -197,6 +197,15 @@ run_hook.settings = {"ignore_unknown_options": True}  # type: ignore[attr-define
 
 
 def _pre_commit(screen: Screen, repo: UserRepo, arguments: list[str]) -> int:
+    return _look_at_staged(screen, repo, "take a file out: git restore --staged -- PATH")
+
+
+def _pre_merge_commit(screen: Screen, repo: UserRepo, arguments: list[str]) -> int:
+    """What a merge brings to this branch. Git leaves a refused one under way, for a person to end."""
+    return _look_at_staged(screen, repo, "give the merge up: git merge --abort")
+
+
+def _look_at_staged(screen: Screen, repo: UserRepo, instead: str) -> int:
     from chrono.workspace import staged
 
     changes = staged.changes(repo, screen.environ)
@@ -207,7 +216,7 @@ def _pre_commit(screen: Screen, repo: UserRepo, arguments: list[str]) -> int:
     for one in found:
         if one not in refused:
             screen.warning(f"{one.path}: {one.why}; nobody has run it yet")
-    return _refuse(screen, "commit", refused, "take a file out: git restore --staged -- PATH")
+    return _refuse(screen, "commit", refused, instead)
 
 
 def _commit_message(screen: Screen, repo: UserRepo, arguments: list[str]) -> int:
@@ -289,6 +298,7 @@ def _pre_push(screen: Screen, repo: UserRepo, arguments: list[str]) -> int:
 
 _ANSWERS = {
     "pre-commit": _pre_commit,
+    "pre-merge-commit": _pre_merge_commit,
     "commit-msg": _commit_message,
     "post-commit": _post_commit,
     "post-checkout": _post_change,
