@@ -5,12 +5,13 @@ What a record must hold is left to `audit.record`.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable
 from json import JSONDecodeError
 from json.encoder import encode_basestring
 from typing import TypeAlias
+
+from chrono.digest import sha256
 
 Json: TypeAlias = "None | bool | int | str | list[Json] | dict[str, Json]"
 
@@ -76,7 +77,7 @@ def _plainly_flat(line: bytes) -> bool:
 
 def sha256_hex(data: bytes) -> str:
     """SHA-256 of `data`, 64 lower-case hex characters."""
-    return hashlib.sha256(data).hexdigest()
+    return sha256(data).hexdigest()
 
 
 def recordable(text: str) -> str:

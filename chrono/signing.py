@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import base64
 import binascii
-import hashlib
 from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol
 
+from chrono.digest import sha256
 from chrono.errors import KeyRefused
 from chrono.tuples import NamedTuple
 
@@ -41,7 +41,7 @@ class PublicKey(NamedTuple):
     @property
     def kid(self) -> str:
         """First 16 bytes of SHA-256(raw), hex: a hint in records, never a trust root."""
-        return hashlib.sha256(self.raw).hexdigest()[:32]
+        return sha256(self.raw).hexdigest()[:32]
 
     @property
     def text(self) -> str:

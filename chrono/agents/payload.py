@@ -135,7 +135,7 @@ def _tool_call(dialect: Dialect, body: Body, call: Call) -> Call:
 
 
 def _digest(given: Body) -> str:
-    from hashlib import sha256
+    from chrono.digest import sha256
 
     return sha256(json.dumps(given, sort_keys=True).encode("ascii")).hexdigest()
 

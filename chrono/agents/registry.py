@@ -8,11 +8,11 @@ from __future__ import annotations
 import os
 import sys
 from functools import cache
-from hashlib import sha256
 from importlib import import_module
 from typing import cast
 
 from chrono.agents.protocol import API_VERSION, AgentAdapter
+from chrono.digest import sha256
 from chrono.errors import PluginError
 from chrono.plugins import PluginGroup
 

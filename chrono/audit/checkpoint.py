@@ -8,8 +8,8 @@ from __future__ import annotations
 import base64
 import binascii
 from functools import lru_cache
-from hashlib import sha256
 
+from chrono.digest import sha256
 from chrono.signing import PublicKey, Signer
 from chrono.tuples import NamedTuple
 

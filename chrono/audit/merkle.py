@@ -6,8 +6,8 @@ What a leaf holds is left to `audit.record`; who signs a root to `audit.checkpoi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from hashlib import sha256
 
+from chrono.digest import sha256
 from chrono.tuples import NamedTuple
 
 EMPTY_ROOT = sha256(b"").digest()

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from hashlib import sha256
 
+from chrono.digest import sha256
 from chrono.tuples import NamedTuple
 
 MARK = "[redacted]"

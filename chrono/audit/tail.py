@@ -6,7 +6,6 @@ What is found is compared with the witness here too; what follows from a mismatc
 from __future__ import annotations
 
 import os
-from hashlib import sha256
 
 from chrono.audit import checkpoint, head
 from chrono.audit.compare import Mismatch, compare
@@ -161,6 +160,8 @@ def _of_head(live: Live, head_fd: int, end: int, expected: Expected) -> Tail | N
 
 def _cut(fd: int, offset: int) -> dict[str, Json]:
     """Cuts off part of a line that a crash left behind; nobody was told of it. What it was stays as a digest."""
+    from hashlib import sha256
+
     digest, position = sha256(), offset
     while chunk := os.pread(fd, 1 << 20, position):
         digest.update(chunk)

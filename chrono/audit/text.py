@@ -10,7 +10,6 @@ import struct
 import zlib
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from hashlib import sha256
 
 from chrono.audit.record import MAX_LINE_BYTES
 from chrono.errors import AuditTampered
@@ -186,6 +185,8 @@ class Packed:
 
     def sha256(self) -> str:
         """SHA-256 of the text (hex). Raises SegmentBroken."""
+        from hashlib import sha256
+
         digest = sha256()
         for index in range(len(self._at)):
             digest.update(self._block(index))
@@ -233,6 +234,8 @@ def lines(text: Text, start: int = 0, until: int | None = None) -> Iterator[Line
 
 def _lines(text: Text, start: int, until: int | None, part: Part) -> Iterator[Line]:
     """The lines of one part."""
+    from hashlib import sha256
+
     pruned = part.form == PRUNED
     stop = min(part.end or until or 0, until or part.end)
     offset = position = start

@@ -31,10 +31,10 @@ def effective(
 
 
 def _digest(layers: tuple[Layer, ...]) -> str:
-    import hashlib
+    from chrono.digest import sha256
 
     text = "".join(f"{layer.layer} {layer.sha256} {'trusted' if layer.trusted else 'tighten'}\n" for layer in layers)
-    return hashlib.sha256(f"chrono-policy/v1\n{text}".encode()).hexdigest()
+    return sha256(f"chrono-policy/v1\n{text}".encode()).hexdigest()
 
 
 def _apply(policy: Policy, file: PolicyFile) -> Policy:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
+from chrono.digest import sha1
 from chrono.scan.world import Read, Unreadable, World
 
 MAX_INDEX_BYTES = 2_000_000
@@ -64,7 +65,7 @@ def _indexed(path: str, top: str | None, world: World) -> bytes | None:
 
 def _blob_on_disk(path: str, world: World) -> bytes | None:
     content = world.read(path, MAX_FILE_BYTES)
-    return _sha1(b"blob %d\0" % len(content.data) + content.data) if isinstance(content, Read) else None
+    return sha1(b"blob %d\0" % len(content.data) + content.data).digest() if isinstance(content, Read) else None
 
 
 def _blob_of(index: bytes, name: bytes) -> bytes | None:
@@ -84,9 +85,3 @@ def _blob_of(index: bytes, name: bytes) -> bytes | None:
                     return index[start : start + 20]
         at = index.find(needle, at + 1)
     return None
-
-
-def _sha1(data: bytes) -> bytes:
-    import hashlib
-
-    return hashlib.sha1(data, usedforsecurity=False).digest()

@@ -6,12 +6,12 @@ mapping: the resident service answers for the environment of the call.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from chrono.digest import sha256
 from chrono.errors import AuditUnverifiable, ChronoError, PolicyError
 from chrono.layout import POLICY_FILE, HomeLayout, ProjectLayout, default_home
 from chrono.policy.model import DEFAULTS, Pin, Policy, PolicyFile
@@ -98,7 +98,7 @@ def read_policy(path: str, name: str, layer: str) -> PolicyFile | None:
     except UnicodeDecodeError as error:
         line = answer.data.count(b"\n", 0, error.start) + 1
         raise PolicyError(f"{name}:{line}: the policy is not UTF-8 text", line=line) from None
-    return parse(text, name, layer=layer, sha256=hashlib.sha256(answer.data).hexdigest())
+    return parse(text, name, layer=layer, sha256=sha256(answer.data).hexdigest())
 
 
 def project_policy(layout: ProjectLayout, home: HomeLayout) -> ProjectPolicy:

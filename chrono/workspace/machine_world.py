@@ -6,12 +6,12 @@ What is asked of it is decided by `scan`; comparing the hashes after the call is
 from __future__ import annotations
 
 import errno
-import hashlib
 import os
 import stat as stat_bits
 import sys
 from collections.abc import Callable, Mapping
 
+from chrono.digest import sha256
 from chrono.scan.world import MAX_PATH, Read, Stat, Unreadable
 
 MAX_NAMES = 20_000
@@ -63,7 +63,7 @@ class MachineWorld:
         answer = read_file(path, min(limit_bytes, self._left_bytes))
         if isinstance(answer, Read):
             self._left_bytes -= len(answer.data)
-            self._hashes[path] = hashlib.sha256(answer.data).hexdigest()
+            self._hashes[path] = sha256(answer.data).hexdigest()
         self._reads[path] = answer
         return answer
 

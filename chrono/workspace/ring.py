@@ -6,12 +6,12 @@ callers are `workspace.savepoints`, `workspace.restoring` and `workspace.recover
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from chrono.clock import rfc3339
+from chrono.digest import sha256
 from chrono.ids import CommitId, OpId
 from chrono.policy.model import Cover, Excluded
 from chrono.scan.gitindex import is_tracked
@@ -194,7 +194,7 @@ def turn_ring(
             author=note.by.user or "unknown",
         )
         at_step("commit")
-        digest = hashlib.sha256(store.raw_commit(commit)).hexdigest()
+        digest = sha256(store.raw_commit(commit)).hexdigest()
         anchor = Anchor(commit, digest, content.tree, ref=note.ref, old=note.old, op=op)
         writing.append(Entry(note.event, note.by, note.act, anchor))
     at_step("record")

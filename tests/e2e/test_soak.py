@@ -22,6 +22,7 @@ from tests.e2e.real_client import CHECKOUT
 
 CALLS = 20_000
 WARM = 4_000
+SAMPLE = 1_000
 PROJECTS = 5
 MOST_KIB = 80 * 1024
 ALLOWED = (0, b"")
@@ -95,7 +96,7 @@ def descriptors(pid: int) -> int:
 def test_a_days_work_leaves_the_service_as_it_was(tmp_path: Path) -> None:
     served = Served(tmp_path)
     pid = served.start()
-    warm = (0, 0)
+    seen: dict[int, tuple[int, int]] = {}
     try:
         for at in range(CALLS):
             project = at % PROJECTS
@@ -111,10 +112,10 @@ def test_a_days_work_leaves_the_service_as_it_was(tmp_path: Path) -> None:
                 assert served.ask(served.payload(project, "ls", call_id, "PostToolUse", **result)) == ALLOWED
             else:
                 assert served.ask(served.payload(project, f"ls -l sub && grep -n {at} a.txt", call_id)) == ALLOWED
-            if at == WARM:
-                warm = memory_kib(pid), descriptors(pid)
-        after = memory_kib(pid), descriptors(pid)
-        print(json.dumps({"kib_warm": warm[0], "kib_after": after[0], "fds_warm": warm[1], "fds_after": after[1]}))
+            if (at + 1) % SAMPLE == 0:
+                seen[at + 1] = memory_kib(pid), descriptors(pid)
+                print(json.dumps({"calls": at + 1, "kib": seen[at + 1][0], "fds": seen[at + 1][1]}), flush=True)
+        warm, after = seen[WARM], seen[CALLS]
         assert _lives(pid)
         assert after[0] <= MOST_KIB
         assert after[0] <= warm[0] * 1.1
