@@ -10,6 +10,7 @@ from collections.abc import Callable
 from chrono.errors import PluginError
 from chrono.rulepack.regex import regex_problem
 from chrono.scan.rule import Condition, Matcher, Options, Rule, Text
+from chrono.scan.stage import STAGES
 from chrono.scan.touch import KINDS
 from chrono.tuples import NamedTuple
 from chrono.yamlfile import Document, YamlError, load
@@ -37,6 +38,7 @@ _RULE_KEYS = (
     "reversible",
     "references",
     "match",
+    "unless",
     "targets",
 )
 _PACK_KEYS = ("pack", "title", "lists", "programs", "rules", "format")
@@ -226,6 +228,7 @@ def _rule(reader: _Reader, value: object, path: Path, *, custom: bool) -> Rule:
     ]
     programs, touches = _dispatch(matchers)
     matchers = [_acting(reader, matcher) for matcher in matchers]
+    excuse = (_several("unless")(reader, body["unless"], (*path, "unless")),) if "unless" in body else ()
     return Rule(
         id=rule_id,
         title=optional("title", rule_id),
@@ -237,7 +240,7 @@ def _rule(reader: _Reader, value: object, path: Path, *, custom: bool) -> Rule:
         pack=reader.pack,
         programs=programs,
         touches=touches,
-        matcher=matchers[0] if len(matchers) == 1 else (("any", *matchers),),
+        matcher=(*(matchers[0] if len(matchers) == 1 else (("any", *matchers),)), *excuse),
         targets=reader.word(body.get("targets", "matched"), (*path, "targets"), TARGETS),
         options=tuple((name, reader.options[name]) for name in _named(matchers) if name in reader.options),
     )
@@ -381,6 +384,10 @@ def _assigns(reader: _Reader, value: object, path: Path) -> Condition:
     return ("assigns", _patterns(reader, value, path))
 
 
+def _stage(reader: _Reader, value: object, path: Path) -> Condition:
+    return ("stage", reader.words(value, path, STAGES))
+
+
 def _hosts(reader: _Reader, value: object, path: Path) -> tuple[tuple[Text, ...], bool]:
     """`{in: LIST}` or `{not_in: LIST}`; a list is a name from `lists` or stands there itself."""
     body = reader.mapping(value, path, ("in", "not_in"))
@@ -421,6 +428,9 @@ def _fetched(reader: _Reader, value: object, path: Path) -> Condition:
 
 
 def _stdin(reader: _Reader, value: object, path: Path) -> Condition:
+    if isinstance(value, dict):
+        body = reader.mapping(value, path, ("text",))
+        return ("stdin", "text", _patterns(reader, body.get("text"), (*path, "text")))
     return ("stdin", reader.word(value, path, STATES))
 
 
@@ -487,6 +497,7 @@ _CONDITIONS: dict[str, Callable[[_Reader, object, Path], Condition]] = {
     "touches": _touches,
     "cwd": _cwd,
     "regex": _regex,
+    "stage": _stage,
     "sql": _sql,
     "all": _several("all"),
     "any": _several("any"),

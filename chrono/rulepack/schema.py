@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from chrono.rulepack import compile as compiler
+from chrono.scan.stage import STAGES
 from chrono.scan.touch import KINDS
 
 Schema = dict[str, Any]
@@ -67,6 +68,10 @@ CONDITIONS: dict[str, tuple[str, Schema]] = {
     "word": ("Any argument as it stands, options too.", _TEXTS),
     "last_word": ("The last argument as it stands.", _TEXTS),
     "assigns": ("A variable that is set in front of the command.", _TEXTS),
+    "stage": (
+        "The environment of an application that the command names, by a variable, an option or a word.",
+        _one_or_more({"enum": list(STAGES)}),
+    ),
     "argument": (
         "A word behind the subcommand.",
         {
@@ -101,7 +106,10 @@ CONDITIONS: dict[str, tuple[str, Schema]] = {
         "A program that feeds its output into the command.",
         {"anyOf": [_TEXTS, object_of({"program": _TEXTS, "host": _HOSTS}, ("program",))]},
     ),
-    "stdin": ("Whether the text that the command reads is known.", {"enum": list(compiler.STATES)}),
+    "stdin": (
+        "Whether the text that the command reads is known; with `text`, what stands in it.",
+        {"anyOf": [{"enum": list(compiler.STATES)}, object_of({"text": _TEXTS}, ("text",))]},
+    ),
     "url": ("The host of an argument that is a URL.", _HOSTS),
     "fetched": ("It runs what an earlier command of the same text fetched.", {"anyOf": [{"const": True}, _HOSTS]}),
     "unknown": ("A value that cannot be told.", {"enum": list(compiler.PARTS)}),
@@ -153,6 +161,7 @@ def pack_schema() -> Schema:
             "reversible": {"enum": list(compiler.REVERSIBLE), "description": "Whether a savepoint undoes it."},
             "references": {**_TEXTS, "description": "CWE and MITRE ATT&CK ids, or addresses."},
             "match": {**_SEVERAL, "description": "One of these matchers holds."},
+            "unless": {**_SEVERAL, "description": "The rule is silent where one of these holds, whatever matched."},
             "targets": {"enum": list(compiler.TARGETS), "description": "What a finding says it touches."},
         },
         ("id", "title", "score", "why", "safer", "reversible", "match"),

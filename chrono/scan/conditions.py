@@ -314,6 +314,13 @@ def _assigns(case: Case, names: tuple[Text, ...]) -> bool:
     )
 
 
+def _stage(case: Case, stages: tuple[str, ...]) -> bool:
+    """The environment of an application that the command says it works in."""
+    from chrono.scan.stage import stage_of
+
+    return stage_of(case.command, case.parsed) in stages
+
+
 def _upstream(case: Case, programs: tuple[str, ...], hosts: tuple[Text, ...], known: bool | None) -> bool:
     for argv in case.command.upstream:
         if not argv or not any(name in programs or _begins(name, argv, programs) for name in program_names(argv[0])):
@@ -358,8 +365,11 @@ def host_of(word: Word) -> str | None:
     return f"{host}/{path}" if host else ""
 
 
-def _stdin(case: Case, state: str) -> bool:
+def _stdin(case: Case, state: str, texts: tuple[Text, ...] | None = None) -> bool:
+    """Whether the text that it reads is known, cannot be told, or (state "text") fits a pattern."""
     text = case.command.stdin
+    if texts is not None:
+        return text is not None and any_matches(texts, text)
     if state == "known":
         return isinstance(text, str)
     # Decoding that yields nothing is decoding that was not understood.
@@ -509,6 +519,7 @@ KINDS: dict[str, Callable[..., bool]] = {
     "redirect": _redirect,
     "touches": _touches,
     "assigns": _assigns,
+    "stage": _stage,
     "upstream": _upstream,
     "url": _url,
     "stdin": _stdin,

@@ -93,10 +93,19 @@ def findings_of_writes(
 def _of_command(step: Step, ruleset: Ruleset, ground: Ground, history: History) -> list[Finding]:
     command = step.command
     found_by = history.find if command.via and command.via[-1].startswith("find -") else None
-    touches = _in_order(touches_of(command, ground, found_by), command, history, ground)
+    touches = () if _in_own_container(command) else touches_of(command, ground, found_by)
+    touches = _in_order(touches, command, history, ground)
     if step.followed:
         touches = tuple(touch for touch in touches if touch.spot.target.place != "unknown")
     return _ask(command, touches, step.followed, ruleset, ground, _fetched(command, ground, history))
+
+
+_OWN_CONTAINER = tuple(f"{name} {verb} " for name in ("docker", "podman", "nerdctl") for verb in ("run", "create"))
+
+
+def _in_own_container(command: Command) -> bool:
+    """Whether it runs in a new container that sees no file of this machine: what it does to files goes with it."""
+    return any(link.startswith(_OWN_CONTAINER) and not link.split(" ", 2)[2].startswith("-v ") for link in command.via)
 
 
 def _ask(

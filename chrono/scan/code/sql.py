@@ -5,6 +5,7 @@ Other databases' languages are left to `nosql`; which programs take SQL to the r
 
 from __future__ import annotations
 
+from chrono.scan.stage import TEST, stage_named
 from chrono.tuples import NamedTuple
 
 MAX_TOKENS = 60_000
@@ -56,7 +57,11 @@ def statements(text: str) -> tuple[SqlEffect, ...]:
 
 
 def destroys(effect: SqlEffect) -> bool:
-    """True of everything but a DELETE or UPDATE that a condition limits."""
+    """True of everything but a DELETE or UPDATE that a condition limits, and a database that its name says is for
+    tests."""
+    kind, _, name = effect.object.partition(" ")
+    if effect.kind == "drop" and kind == "database" and stage_named(name) == TEST:
+        return False
     return not (effect.kind in ("delete", "update") and effect.has_where)
 
 

@@ -55,10 +55,17 @@ _CONTAINER_GLOBAL = Options(
 )  # fmt: skip
 
 
+_SHARES = frozenset(("v", "--volume", "--mount", "--volumes-from", "--privileged", "--device", "--pid", "--cap-add"))
+
+
 def _container(argv: Argv, state: State) -> list[Inner]:
-    """docker, podman and nerdctl: `run` and `exec`, with or without `compose` and `container`."""
+    """docker, podman and nerdctl: `run` and `exec`, with or without `compose` and `container`.
+
+    The link of a container that may see files of this machine, or a volume, is `docker run -v IMAGE`.
+    """
     name = argv[0].rpartition("/")[2]
     rest, _ = operands(argv, _CONTAINER_GLOBAL)
+    composed = rest[:1] == ("compose",) or name.endswith("-compose")
     if rest[:1] in (("compose",), ("container",)):
         rest, _ = operands(rest, _CONTAINER_GLOBAL)
     verb = rest[0] if rest else ""
@@ -71,7 +78,10 @@ def _container(argv: Argv, state: State) -> list[Inner]:
     entry = values.get("--entrypoint")
     if entry:
         command = (*entry.split(), *command)
-    return as_list(command, f"{name} {verb} {rest[0]}".replace("\0", "…"), [], "\0", remote=True)
+    # A service of compose has the folders that its file names.
+    own = verb != "exec" and not composed and not values.keys() & _SHARES
+    label = f"{name} {verb} {'' if own or verb == 'exec' else '-v '}{rest[0]}".replace("\0", "…")
+    return as_list(command, label, [], "\0", remote=True)
 
 
 _KUBECTL = Options(

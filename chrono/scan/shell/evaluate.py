@@ -59,6 +59,9 @@ def evaluate(
         machine = Machine(world, PORTS, one, argv0, environment, via)
         state = State(environment, cwd or world.cwd)
         state.params = tuple(map(from_word, args))
+        if variables:
+            state.vars = {name: (value,) for name, value in env}
+            state.exported = frozenset(variables)
         if lines and span is not None and via:
             machine.origin = origin_of(text, len(via) - 1, span)
         runs.append(_run(machine, state, text, span, whole))

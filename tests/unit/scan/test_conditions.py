@@ -97,3 +97,22 @@ def test_each_condition_asks_what_it_says(match: str, hit: str, miss: str) -> No
     ruleset = own(match)
     assert hits(ruleset, hit)
     assert not hits(ruleset, miss)
+
+
+def test_an_excuse_of_a_rule_holds_for_each_of_its_matchers() -> None:
+    text = PACK.replace("    match: {program: [tool, other], subcommand: [drop, keep]}", "    unless: {argument: spare}\n"
+                        "    match:\n      - {program: tool, subcommand: drop}\n      - {program: other}")  # fmt: skip
+    rules = ruleset_of(compile_pack(text, "p", pack="own").rules)
+    assert hits(rules, "tool drop all")
+    assert hits(rules, "other all")
+    assert not hits(rules, "tool drop spare")
+    assert not hits(rules, "other spare")
+
+
+def test_a_text_on_standard_input_is_held_against_patterns() -> None:
+    rules = own('{program: tool, stdin: {text: "*wipe*"}}')
+    assert hits(rules, "echo 'wipe it' | tool")
+    assert hits(rules, "tool <<< 'and wipe it'")
+    assert not hits(rules, "echo keep | tool")
+    assert not hits(rules, "date | tool")
+    assert not hits(rules, "tool wipe")

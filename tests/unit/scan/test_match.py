@@ -160,3 +160,19 @@ def test_deleting_what_was_moved_touches_where_it_came_from() -> None:
 def test_what_the_same_text_made_is_its_own(ruleset: Ruleset) -> None:
     assert scan("mkdir scratch && rm -rf scratch", ruleset, world()).findings == ()
     assert scan("rm -rf scratch", ruleset, world()).findings != ()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("docker run --rm alpine rm -rf /var/cache/apk", "allow"),
+        ("docker run --rm ubuntu sh -c 'rm -rf /var/lib/apt/lists/* && apt-get install -y gcc'", "allow"),
+        ("docker run --rm -v /srv:/srv alpine rm -rf /srv/backup", "block"),
+        ("docker run --rm -v shop:/var/lib/postgresql alpine rm -rf /var/lib/postgresql", "block"),
+        ("docker exec shop rm -rf /var/lib/postgresql", "block"),
+        ("docker compose run db rm -rf /var/lib/postgresql", "block"),
+        ("docker run --rm alpine ls > /etc/passwd", "block"),
+    ],
+)
+def test_files_of_a_new_container_go_with_it(text: str, expected: str, ruleset: Ruleset) -> None:
+    assert verdict(text, ruleset, covered=False) == expected
