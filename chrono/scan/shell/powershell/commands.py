@@ -327,6 +327,20 @@ def _new_drive(m: Machine, bound: Bound, piped: tuple[Value, ...] | None, argv: 
     return []
 
 
+def _get_history_options(m: Machine, bound: Bound, piped: tuple[Value, ...] | None, argv: Argv) -> list[Value]:
+    """`Get-PSReadLineOption`, which knows where the history of what was typed lies."""
+    folder = f"{m.world.home}/AppData/Roaming/Microsoft/Windows/PowerShell/PSReadLine"
+    fields = (("historysavepath", f"{folder}/ConsoleHost_history.txt"),)
+    return [Thing("object", "psreadlineoptions", fields, (argv,))]
+
+
+def _get_event_log(m: Machine, bound: Bound, piped: tuple[Value, ...] | None, argv: Argv) -> list[Value]:
+    """`Get-EventLog -List`: the logs themselves, that can be cleared; else what stands in one."""
+    if "List" in bound.values:
+        return [Thing("object", "diagnostics.eventlog", (("name", "*"),), (argv,))]
+    return [Unknown((argv,))]
+
+
 # --- pipes
 
 
@@ -575,6 +589,8 @@ _HANDLERS: dict[str, Handler] = {
     "get-command": _get_command,
     "get-alias": _get_alias,
     "new-object": _new_object,
+    "get-psreadlineoption": _get_history_options,
+    "get-eventlog": _get_event_log,
     "get-process": _get_process,
     "get-wmiobject": _get_wmi,
     "get-ciminstance": _get_wmi,

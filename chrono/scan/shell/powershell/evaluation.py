@@ -6,7 +6,6 @@ Operators are left to `operators`, methods to `library` (through the machine's p
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from chrono.scan.shell.powershell import operators
 from chrono.scan.shell.powershell.machine import Machine
@@ -43,6 +42,10 @@ from chrono.scan.shell.powershell.values import (
     text_of,
     truth,
 )
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _COMSPEC = "C:\\WINDOWS\\system32\\cmd.exe"
 _PSHOME = "C:\\Windows\\System32\\WindowsPowerShell\\v1.0"

@@ -6,7 +6,6 @@ Values of expressions are left to `evaluation`, what a single command does to `c
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from chrono.scan.shell.powershell import operators
 from chrono.scan.shell.powershell.evaluation import assign, evaluate
@@ -46,6 +45,10 @@ from chrono.scan.shell.powershell.values import (
     text_of,
     truth,
 )
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 MAX_TURNS = 2_000
 

@@ -11,7 +11,7 @@ from chrono.scan.shell.powershell import operators
 from chrono.scan.shell.powershell.evaluation import index
 from chrono.scan.shell.powershell.machine import Machine
 from chrono.scan.shell.powershell.starts import run_line
-from chrono.scan.shell.powershell.statics import cast, static
+from chrono.scan.shell.powershell.statics import OPENS, cast, opened, static
 from chrono.scan.shell.powershell.values import (
     MAX_ITEMS,
     Choice,
@@ -282,8 +282,8 @@ def _item(m: Machine, inner: Thing, name: str, args: tuple[Value, ...]) -> Value
     if own in ("getfiles", "getdirectories", "enumeratefiles", "enumeratedirectories", "getfilesysteminfos",
                "enumeratefilesysteminfos"):  # fmt: skip
         return (Thing("item", f"{path.rstrip('/')}/*", (("base", path),), inner.feeds),)
-    if own in ("create", "open", "openwrite", "createtext"):
-        m.emit(["Set-Content", inner], builtin=True)
+    if own in OPENS:
+        return opened(m, inner.name, own, args)
     return Unknown(inner.feeds)
 
 
@@ -328,8 +328,13 @@ def _object(m: Machine, inner: Thing, name: str, args: tuple[Value, ...]) -> Val
         if any("amsi" in text_of(arg).lower() for arg in args):
             m.emit(["Disable-Amsi"], builtin=True)
         return inner
+    if kind.endswith(("eventlog", "eventlogsession")) and own in ("clear", "clearlog"):
+        m.emit(["Clear-EventLog", text_of(args[0] if args else inner.field("name"))], builtin=True)
+        return None
     if kind == "stream":
         value = inner.field("value")
+        if own == "setlength" and args and number_of(args[0]) == 0 and inner.field("path") is not None:
+            m.emit(["Clear-Content", inner.field("path")], builtin=True)
         if own in ("readtoend", "toarray", "readline", "getbuffer"):
             return value if not isinstance(value, bytes) else value.decode("utf-8", "replace").replace("\0", "\ufffd")
         return Unknown(feeds_of(value))
@@ -403,9 +408,7 @@ def _com(m: Machine, inner: Thing, name: str, args: tuple[Value, ...]) -> Value:
             return Unknown((("Invoke-WebRequest", "\0"),))
     if inner.name == "mmc20.application" and own == "executeshellcommand":
         run_line(m, args[0] if args else "", args[2] if len(args) > 2 else None, "MMC20.Application")
-    if name[:1] == ".":
-        return inner
-    return _unknown(inner.feeds, args)
+    return inner if name[:1] == "." or own == "item" else _unknown(inner.feeds, args)
 
 
 def _first_and_rest(line: str) -> tuple[Value, Value]:
@@ -422,6 +425,9 @@ def _wmi(m: Machine, inner: Thing, name: str, args: tuple[Value, ...]) -> Value:
         return None
     if own == "create" and inner.name == "win32_process":
         run_line(m, *_first_and_rest(text_of(args[0]) if args else ""), "Win32_Process.Create")
+        return Unknown()
+    if own == "cleareventlog":
+        m.emit(["Clear-EventLog", "*"], builtin=True)
         return Unknown()
     if own in ("win32shutdown", "reboot", "shutdown", "win32shutdowntracker"):
         m.emit(["Stop-Computer"], builtin=True)

@@ -62,10 +62,16 @@ def static(m: Machine, kind: str, name: str, args: tuple[Value, ...]) -> Value:
         return _math(own, args)
     if kind in ("wmiclass",):
         return UNKNOWN
+    if kind.startswith("diagnostics.") and kind.endswith(("eventlog", "eventlogsession")):
+        return _event_log(m, kind, own, args)
     if own == "new":
         return _new(m, kind, args)
-    if kind in ("io.compression.compressionmode",):
+    if kind in ("io.compression.compressionmode", "io.filemode", "io.fileaccess"):
         return own
+    if kind == "activator" and own == "createinstance" and args and isinstance(args[0], Thing):
+        return _new(m, args[0].name, args[1:]) if args[0].kind == "type" else args[0]
+    if kind == "type" and own in ("gettypefromprogid", "gettypefromclsid") and args:
+        return _com_class(m, args)
     if kind in ("microsoft.win32.registry", "win32.registry") and own in ("setvalue",):
         m.emit(["Set-ItemProperty", *map(text_of, args)], builtin=True)
         return None
@@ -106,14 +112,43 @@ def _new(m: Machine, kind: str, args: tuple[Value, ...]) -> Value:
     return Thing("object", kind, (), tuple(f for arg in args for f in feeds_of(arg)))
 
 
+_CLASSES = {
+    "9ba05972-f6a8-11cf-a442-00a0c90a8f39": "shell.application",
+    "c08afd90-f2a1-11d1-8455-00a0c91f3880": "shell.application",
+    "13709620-c279-11ce-a49e-444553540000": "shell.application",
+    "72c24dd5-d70a-438b-8a42-98424b88afb8": "wscript.shell",
+    "49b2791a-b1ae-4c90-9b8e-e860ba07f889": "mmc20.application",
+    "0d43fe01-f093-11cf-8940-00a0c9054228": "scripting.filesystemobject",
+}
+"""COM classes that run programs or delete files, by the identifier that stands for their name."""
+
+
+def _com_class(m: Machine, args: tuple[Value, ...]) -> Value:
+    """A COM class by its name or identifier, maybe on another machine."""
+    written = text_of(args[0]).lower().strip("{}")
+    name = _CLASSES.get(written, written)
+    if len(args) > 1:
+        m.emit(["New-Object", name, concat(["-ComputerName:", text_of(args[1])])], builtin=True)
+    return Thing("com", name)
+
+
+def _event_log(m: Machine, kind: str, own: str, args: tuple[Value, ...]) -> Value:
+    """The logs of Windows through .NET: `EventLog.Delete`, a session or a log to call methods of."""
+    if own in ("delete", "deleteeventsource"):
+        m.emit(["Remove-EventLog", *map(text_of, args)], builtin=True)
+        return None
+    return Thing("object", kind, (("name", args[0] if own == "new" and args else "*"),))
+
+
 def _stream(m: Machine, kind: str, args: tuple[Value, ...]) -> Value:
     source: Value = args[0] if args else None
     if type(source) is tuple and len(source) == 1:
         source = source[0]
     value = source.field("value") if isinstance(source, Thing) and source.kind == "object" else source
-    if kind in ("io.streamwriter", "io.filestream") and isinstance(source, str):
-        m.emit(["Set-Content", m.path(source)], builtin=True)
-        return Thing("object", kind)
+    if kind == "io.filestream" and isinstance(source, str):
+        return opened(m, m.path(source), "open", args[1:])
+    if kind == "io.streamwriter" and isinstance(source, str):
+        return opened(m, m.path(source), "openwrite" if args[1:] else "createtext", ())
     if kind == "io.streamreader" and isinstance(source, str):
         m.emit(["Get-Content", m.path(source)], builtin=True)
         return Thing("object", "stream", (("value", Unknown((("Get-Content", source),))),))
@@ -250,6 +285,8 @@ def cast(m: Machine, kind: str, value: Value) -> Value:
         return Unknown() if known is None else known
     if kind in ("void",):
         return None
+    if kind.startswith("net.sockets."):
+        return _new(m, kind, (value,))
     if kind in ("scriptblock", "management.automation.scriptblock"):
         return _block(m, (value,))
     if kind in ("wmiclass", "wmi", "ciminstance"):
@@ -290,16 +327,20 @@ def _file(m: Machine, kind: str, own: str, args: tuple[Value, ...]) -> Value:
         verb = "Copy-Item" if own == "copy" else "Move-Item"
         m.emit([verb, path, *(concat(["-Destination:", m.path(arg)]) for arg in args[1:2])], builtin=True)
         return None
-    if own.startswith(("writeall", "appendall", "create", "openwrite", "setaccesscontrol", "setattributes", "encrypt")):
-        if kind.endswith("directory"):
-            return Thing("item", path)
-        verb = "Add-Content" if own.startswith("append") else "Clear-Content" if own == "create" else "Set-Content"
+    if kind.endswith("directory") and own.startswith(("create", "setaccesscontrol")):
+        return Thing("item", path)
+    if own in OPENS:
+        return opened(m, path, own, args[1:])
+    if own.startswith(("writeall", "appendall", "setaccesscontrol", "setattributes", "encrypt")):
+        verb = "Add-Content" if own.startswith("append") else "Set-Content"
+        if own.startswith("writeall") and len(args) > 1 and not any(text_of(item) for item in elements_of(args[1])):
+            verb = "Clear-Content"
         m.emit([verb, path], builtin=True)
         if len(args) > 1:
             content = _decoded("utf8", args[1]) if own == "writeallbytes" else args[1]
             m.write(args[0], content, own.startswith("append"))
         return None
-    if own.startswith(("readall", "openread", "opentext", "readlines")):
+    if own.startswith(("readall", "opentext", "readlines")):
         argv = m.emit(["Get-Content", path], builtin=True)
         text = m.known_file(path)
         if text is not None and own in ("readalltext", "readalllines", "readlines"):
@@ -315,6 +356,25 @@ def _file(m: Machine, kind: str, own: str, args: tuple[Value, ...]) -> Value:
         m.go(path)
         return None
     return Unknown()
+
+
+OPENS = frozenset(("open", "openread", "openwrite", "create", "createtext"))
+_EMPTYING = frozenset(("create", "createtext", "truncate", "2", "5"))
+_READING = frozenset(("openread", "read", "1"))
+
+
+def opened(m: Machine, path: str, own: str, args: tuple[Value, ...]) -> Value:
+    """A stream over a file: `own` is how it is opened, `args` are the mode and the access where they are given."""
+    words = [text_of(arg).lower() for arg in args[:2]]
+    if own in _EMPTYING or (own == "open" and words[:1] and words[0] in _EMPTYING):
+        verb = "Clear-Content"
+    elif own in _READING or (own == "open" and words[1:] and words[1] in _READING):
+        verb = "Get-Content"
+    else:
+        verb = "Set-Content"
+    argv = m.emit([verb, path], builtin=True)
+    held = Unknown((argv,)) if verb == "Get-Content" else UNKNOWN
+    return Thing("object", "stream", (("value", held), ("path", path)))
 
 
 def _path(m: Machine, own: str, args: tuple[Value, ...]) -> Value:

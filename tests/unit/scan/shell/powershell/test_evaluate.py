@@ -185,3 +185,99 @@ def test_limits_and_faults_are_decisions(text: str, kind: str, read: Callable[[s
 def test_a_junction_of_the_text_is_seen_through(argvs: Callable[[str], list[tuple[object, ...]]]) -> None:
     text = "New-Item -ItemType Junction -Path dist -Target C:\\Users; Remove-Item dist\\dev -Recurse"
     assert ("Remove-Item", "C:/Users/dev", "-Recurse") in argvs(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[IO.File]::WriteAllText('list.txt', '')",
+        "[IO.File]::WriteAllText('list.txt', [string]::Empty)",
+        "[IO.File]::WriteAllBytes('list.txt', @())",
+        "[IO.File]::Create('list.txt').Close()",
+        "[IO.File]::Open('list.txt', 'Truncate').Close()",
+        "[IO.File]::Open('list.txt', [IO.FileMode]::Create)",
+        "[IO.FileStream]::new('list.txt', [IO.FileMode]::Truncate)",
+        "[IO.StreamWriter]::new('list.txt')",
+        "$f = [IO.File]::OpenWrite('list.txt'); $f.SetLength(0)",
+        "(Get-Item list.txt).Open('Truncate')",
+    ],
+)
+def test_a_file_that_dotnet_empties_is_seen(text: str, argvs: Callable[[str], list[tuple[object, ...]]]) -> None:
+    assert ("Clear-Content", "list.txt") in argvs(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[IO.File]::WriteAllText('list.txt', 'a')",
+        "[IO.File]::Open('list.txt', 'Open')",
+        "[IO.File]::Open('list.txt', 'Open', 'Read')",
+        "[IO.File]::OpenRead('list.txt').SetLength",
+        "$f = [IO.File]::OpenWrite('list.txt'); $f.SetLength(9)",
+        "[IO.StreamWriter]::new('list.txt', $true)",
+    ],
+)
+def test_a_file_that_keeps_what_it_has_is_not_emptied(
+    text: str, argvs: Callable[[str], list[tuple[object, ...]]]
+) -> None:
+    assert "Clear-Content" not in [argv[0] for argv in argvs(text)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Set-Content list.txt $null",
+        "'' | Set-Content list.txt",
+        "$null | Out-File list.txt",
+        "Out-File list.txt -InputObject ''",
+    ],
+)
+def test_nothing_written_over_a_file_is_said(text: str, argvs: Callable[[str], list[tuple[object, ...]]]) -> None:
+    assert "-Value:" in argvs(text)[-1]
+
+
+@pytest.mark.parametrize(
+    "text", ["'a' | Set-Content list.txt", "$null | Out-File list.txt -Append", "Get-Date | Out-File list.txt"]
+)
+def test_something_written_to_a_file_is_no_emptying(
+    text: str, argvs: Callable[[str], list[tuple[object, ...]]]
+) -> None:
+    assert "-Value:" not in argvs(text)[-1]
+
+
+@pytest.mark.parametrize(
+    ("text", "block"),
+    [
+        ("Invoke-Command -ComputerName a { Get-Service | Select-Object Name }", "{reads}"),
+        ("Invoke-Command a { hostname; (Get-Item C:\\x).LastWriteTime }", "{reads}"),
+        ("Invoke-Command a { Get-Service > C:\\x.txt }", "{…}"),
+        ("Invoke-Command a { ./deploy.ps1 }", "{…}"),
+        ("Invoke-Command a { $o.Wipe() }", "{…}"),
+        ("Invoke-Command -ComputerName a -FilePath x.ps1 { Get-Date }", "{…}"),
+        ("Invoke-Command { Get-Date }", "{…}"),
+    ],
+)
+def test_a_block_that_only_looks_at_another_machine_is_told_apart(
+    text: str, block: str, argvs: Callable[[str], list[tuple[object, ...]]]
+) -> None:
+    assert argvs(text)[0][:2] == ("Invoke-Command", block)
+
+
+def test_clearing_a_log_through_dotnet_is_the_command_that_clears_it(
+    argvs: Callable[[str], list[tuple[object, ...]]],
+) -> None:
+    log = "Diagnostics.EventLog"
+    for text in (
+        "[Diagnostics.Eventing.Reader.EventLogSession]::GlobalSession.ClearLog('Security')",
+        f"[{log}]::new('Security').Clear()",
+        f"(New-Object System.{log} 'Security').Clear()",
+    ):
+        assert ("Clear-EventLog", "Security") in argvs(text)
+    assert ("Clear-EventLog", "*") in argvs("Get-EventLog -List | % { $_.Clear() }")
+    assert ("Remove-EventLog", "App") in argvs(f"[{log}]::Delete('App')")
+
+
+def test_com_classes_are_known_by_name_and_identifier(argvs: Callable[[str], list[tuple[object, ...]]]) -> None:
+    for made in ("GetTypeFromProgID('Shell.Application')", "GetTypeFromCLSID('9BA05972-F6A8-11CF-A442-00A0C90A8F39')"):
+        found = argvs(f"[activator]::CreateInstance([type]::{made}).item().ShellExecute('cmd', '/c ver')")
+        assert ("cmd", "/c", "ver") in found
