@@ -13,6 +13,7 @@ from chrono.scan.rule import Options
 
 _FILTERS = frozenset("grep egrep fgrep rg head tail sort shuf uniq tr sed awk cut tac tee cat xargs parallel".split())
 _GIT_LISTS = frozenset(["ls-files", "diff", "status", "show", "diff-tree", "grep", "ls-tree", "log"])
+_GIT: Options = ("gnu", (("", frozenset(["-C", "-c", "--git-dir", "--work-tree"])),))
 _LS: Options = ("gnu", (("", frozenset(["-I", "-w", "--ignore", "--hide", "--sort", "--time"])),))
 _GREP: Options = (
     "gnu",
@@ -40,12 +41,19 @@ def listed_words(command: Command) -> tuple[Word, ...] | None:
     return None
 
 
+def git_listed_words(command: Command) -> tuple[Word, ...]:
+    """The path specs of a `git ls-files` that a pipe hands to xargs."""
+    source = _source(command)
+    words = parse(source[1], _GIT).words if source is not None and source[0] == "git" else ()
+    return words[1:] if words[:1] == ("ls-files",) else ()
+
+
 def lists_worktree(command: Command) -> bool:
     """Whether the words come from git, which names files of its work tree only."""
     source = _source(command)
     if source is None or source[0] != "git":
         return False
-    words = parse(source[1], ("gnu", (("", frozenset(["-C", "-c", "--git-dir", "--work-tree"])),))).words
+    words = parse(source[1], _GIT).words
     return bool(words) and words[0] in _GIT_LISTS
 
 

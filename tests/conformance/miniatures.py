@@ -475,4 +475,26 @@ MAKES = (
     Mini("docker-entry", "sh docker/entry.sh", {"docker/entry.sh": 'exec "$@"\n@@\n'.replace('exec "$@"\n', "")}),
 )  # fmt: skip
 
-MINIATURES = (*SHELLS, *LANGUAGES, *PACKAGES, *RUNNERS, *MAKES)
+_TWO = {"scripts/a.sh": "echo ok\n", "scripts/b.sh": "@@\n"}
+_PROGRAM = {"tools/a": "#!/bin/sh\necho ok\n", "tools/wipe": "#!/bin/sh\n@@\n"}
+NAMED_BY_THE_FOLDER = (
+    Mini("glob-each", 'for f in scripts/*; do "$f"; done', _TWO),
+    Mini("glob-bash", "bash scripts/b*.sh", _TWO),
+    Mini("glob-cat-inline", 'bash -c "$(cat scripts/b*.sh)"', _TWO),
+    Mini("ls-xargs", "ls scripts/*.sh | xargs -n1 bash", _TWO),
+    Mini("ls-xargs-replaced", "ls scripts | xargs -I{} bash scripts/{}", _TWO),
+    Mini("ls-first", "s=$(ls scripts | tail -1); bash scripts/$s", _TWO),
+    Mini("git-ls-files-xargs", "git ls-files 'scripts/*.sh' | xargs -n1 bash", _TWO),
+    Mini("find-each", "find scripts -type f -exec bash {} \\;", _TWO),
+    Mini("find-itself", "find tools -name 'wip*' -exec {} \\;", _PROGRAM),
+    Mini("find-python", "find jobs -name 'c*' -exec python3 {} \\;", {"jobs/clean.py": "@@\n"}, "python"),
+    Mini("git-mv", "git mv scripts/b.sh c.sh && bash c.sh", _TWO),
+    Mini(
+        "import-module",
+        "python3 -c \"import importlib; importlib.import_module('jobs')\"",
+        {"jobs.py": "@@\n"},
+        "python",
+    ),
+)
+
+MINIATURES = (*SHELLS, *LANGUAGES, *PACKAGES, *RUNNERS, *MAKES, *NAMED_BY_THE_FOLDER)

@@ -160,10 +160,14 @@ class Machine(Evaluator):
         return "raise" if value is NEVER else "return"
 
     def _import(self, node: tree.Import, scope: Scope) -> str | None:
-        own = self._own_module(node.name)
-        known = self.library.attribute(self, Ref(""), node.name) if own is None else own
-        scope.variables[node.alias] = Ref(node.name) if known is None else known
+        scope.variables[node.alias] = self.imported(node.name)
         return None
+
+    def imported(self, name: str) -> Value:
+        """What an import gives: a module of the project is run, one of the library is known by its name."""
+        own = self._own_module(name)
+        known = self.library.attribute(self, Ref(""), name) if own is None else own
+        return Ref(name) if known is None else known
 
     def _own_module(self, name: str) -> Value:
         """The module of the project that is imported, as far as it is one."""

@@ -363,12 +363,12 @@ def _setattr(run: Machine, args: Arguments) -> Value:
 
 def _import_module(run: Machine, args: Arguments) -> Value:
     name = args.at(0, "name")
-    return Ref(name) if isinstance(name, str) else ANY
+    return run.imported(name) if isinstance(name, str) else ANY
 
 
 def _import_builtin(run: Machine, args: Arguments) -> Value:
     name = args.at(0, "name")
-    return Ref(name.partition(".")[0]) if isinstance(name, str) else ANY
+    return run.imported(name.partition(".")[0]) if isinstance(name, str) else ANY
 
 
 def _module_table(run: Machine, args: Arguments) -> Value:

@@ -6,6 +6,7 @@ What the program does with its arguments is left to `scripts`, `packages` and `m
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 
 from chrono.scan.command import Command, Many, Pattern, Refusal, Word
@@ -97,21 +98,33 @@ class Scene(NamedTuple):
             names = self.world.listdir(root) or ()
             fits = _fitting(glob)
             return [f"{root}/{name}" for name in sorted(names) if fits(name) and name[0] != "."][: MAX_MATCHES + 1]
-        if not isinstance(word, Pattern) or len(word.pieces) != 3 or word.pieces[1] is not None:
+        if isinstance(word, Many):
+            return [found for listed in self._listed()[:8] for found in self.matching(listed)][: MAX_MATCHES + 1]
+        before = word.pieces[0] if word.pieces else None
+        if before is None or "/" not in before:
             return []
-        before, _, after = word.pieces
-        if not before or not after or not before.endswith("/") or len(after) < 3:
-            return []
-        return self._below(self.path(before), after)
+        folder, _, first = before.rpartition("/")
+        known = "".join((first, *(piece or "" for piece in word.pieces[1:])))
+        if len(known) < 3 and folder in ("", "."):
+            return []  # anything at all that lies here
+        return self._below(self.path(folder or "/"), (first, *word.pieces[1:]))
 
-    def _below(self, root: str | None, ending: str) -> list[str]:
+    def _listed(self) -> tuple[Word, ...]:
+        """What the program at the other end of the pipe lists, for words that `xargs` adds."""
+        from chrono.scan.listing import git_listed_words, listed_words
+
+        return listed_words(self.command) or git_listed_words(self.command)
+
+    def _below(self, root: str | None, pieces: tuple[str | None, ...]) -> list[str]:
+        """The files below `root` whose path from there fits; a piece of None stands for anything, folders too."""
+        fits = re.compile(".*".join(re.escape(piece) for piece in _joined(pieces)), re.DOTALL).fullmatch
         found: list[str] = []
         waiting, listed = [root] if root else [], 0
-        while waiting and listed < _MAX_LISTED and len(found) <= MAX_MATCHES:
+        while waiting and root and listed < _MAX_LISTED and len(found) <= MAX_MATCHES:
             folder = waiting.pop(0)
             names = self.world.listdir(folder) or ()
             listed += len(names) + 1
-            found += [f"{folder}/{name}" for name in sorted(names) if f"/{name}".endswith(ending) or name == ending]
+            found += [path for path in (f"{folder}/{name}" for name in sorted(names)) if fits(path[len(root) + 1 :])]
             # What has an ending is hardly a folder; asking the machine about each name would cost too much.
             waiting += [f"{folder}/{name}" for name in sorted(names) if "." not in name and name not in _FOREIGN]
         return found[: MAX_MATCHES + 1]
@@ -178,6 +191,17 @@ class Scene(NamedTuple):
         return self.start('"$@"', "sh", link, args=words, cwd=cwd)._replace(wrapper=True)
 
 
+def _joined(pieces: tuple[str | None, ...]) -> list[str]:
+    """The known pieces between which anything may stand; neighbours made one."""
+    out = [""]
+    for piece in pieces:
+        if piece is None:
+            out.append("")
+        else:
+            out[-1] += piece
+    return out
+
+
 def _fitting(glob: str) -> Callable[[str], bool]:
     from fnmatch import fnmatchcase
 
@@ -224,6 +248,6 @@ def mapping(value: object) -> dict[str, object]:
 
 
 def _sha256(data: bytes) -> str:
-    import hashlib
+    from chrono.digest import sha256
 
-    return hashlib.sha256(data).hexdigest()
+    return sha256(data).hexdigest()

@@ -14,6 +14,7 @@ SHELLS = {
     "sh": "sh", "dash": "sh", "ash": "sh", "posh": "sh", "bash": "bash", "rbash": "bash", "ksh": "bash",
     "ksh93": "bash", "mksh": "bash", "zsh": "zsh",
 }  # fmt: skip
+_SHELL_LANGUAGES = frozenset(SHELLS.values())
 NODE_LIKE = frozenset(
     ("node", "nodejs", "tsx", "ts-node", "ts-node-esm", "esno", "babel-node", "nodemon", "iojs", "zx")
 )
@@ -42,6 +43,10 @@ def from_interpreter(scene: Scene) -> Answers:
     if isinstance(word, str) and names_a_path(word) and scene.args == scene.command.argv[1:]:
         path = scene.path(word.replace("\\", "/") if "\\" in word and scene.world.platform == "win32" else word)
         own = _run_directly(scene, path) if path else []
+        if own:
+            return own
+    if isinstance(word, Pattern) and scene.args == scene.command.argv[1:]:
+        own = [answer for path in scene.matching(word) for answer in _run_directly(scene, path, otherwise=None)]
         if own:
             return own
     if scene.program == "run-parts":
@@ -136,14 +141,15 @@ def _ending(path: str) -> str:
     return os.path.basename(path).rpartition(".")[2].lower() if "." in os.path.basename(path) else ""
 
 
-def _run_directly(scene: Scene, path: str) -> Answers:
+def _run_directly(scene: Scene, path: str, otherwise: str | None = "sh") -> Answers:
+    """A file started by its path; in `otherwise` where neither its first line nor its ending says what it is."""
     file = scene.read(path)
     if isinstance(file, Refusal):
         # A folder or a device cannot be started by its path: only what would run is refused.
         return [] if "regular file" in file.why else [file]
     if file is None:
         return []
-    language = language_of_file(file)
+    language = language_of_file(file, otherwise)
     return [scene.start(file.text, language, scene.shown(path), file=file, args=scene.args)] if language else []
 
 
@@ -162,6 +168,8 @@ def run_file(scene: Scene, word: Word, language: str, args: tuple[Word, ...], en
     path = scene.path(word)
     if path is None or not scene.exists(path):
         several = scene.matching(word)
+        if several and not _named(word):
+            several = [one for one in several if _is_written_in(scene, one, language)]
         if several:
             return [answer for one in several for answer in run_file(scene, one, language, args)]
     if path is None:
@@ -176,6 +184,17 @@ def run_file(scene: Scene, word: Word, language: str, args: tuple[Word, ...], en
         if file is not None:
             return [scene.start(file.text, language, scene.shown(file.path), file=file, args=args)]
     return []
+
+
+def _named(word: Word) -> bool:
+    """Whether at least the end of a file's name is told."""
+    return isinstance(word, str) or (isinstance(word, Pattern) and bool(word.pieces[-1]))
+
+
+def _is_written_in(scene: Scene, path: str, language: str) -> bool:
+    file = scene.read(path)
+    written = language_of_file(file, None) if isinstance(file, File) else None
+    return written == language or (written in _SHELL_LANGUAGES and language in _SHELL_LANGUAGES)
 
 
 def _entry_of_folder(scene: Scene, folder: str, language: str) -> File | None:

@@ -7,7 +7,7 @@ is left to the scanner.
 
 from __future__ import annotations
 
-from chrono.scan.command import Command, Refusal, Word
+from chrono.scan.command import Command, Pattern, Refusal, Word
 from chrono.scan.follow.scene import Scene, Started, program_name
 from chrono.scan.follow.scripts import from_interpreter, names_a_path
 from chrono.scan.world import World
@@ -32,6 +32,8 @@ def is_followed(word: Word) -> bool:
     name = program_name(word)
     if name in FOLLOWED or name.rstrip("0123456789.-").lower() in FOLLOWED:
         return True
+    if isinstance(word, Pattern):
+        return bool(word.pieces) and word.pieces[0] is not None and names_a_path(word.pieces[0])
     return isinstance(word, str) and names_a_path(word)
 
 

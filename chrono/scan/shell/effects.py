@@ -21,6 +21,8 @@ def on_files(m: Machine, name: str, argv: Argv, state: State) -> None:
         _edit(m, [word for word in argv[1:] if not word.startswith(("-i", "--in-place"))], state)
     elif name == "perl" and argv[1:2] and re.fullmatch(r"-[pi]{2}(\.\w+)?e?", argv[1]):
         _edit(m, ["-E", *(word for word in argv[2:] if word != "-e")], state)
+    elif name == "git" and argv[1:2] == ("mv",):
+        _copy(m, name, argv[1:], state)
     elif name in ("mkdir", "git"):
         for word in _new_folders(name, argv):
             key = m.key_of(word, state)

@@ -8,9 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
+from chrono.scan.command import Glob
 from chrono.scan.expression import expression
 from chrono.scan.shell import filters
 from chrono.scan.shell.files_found import find_names
+from chrono.scan.shell.globbing import matching_files
 from chrono.scan.shell.machine import Machine
 from chrono.scan.shell.printing import echo, printf
 from chrono.scan.shell.state import State
@@ -43,12 +45,18 @@ def _input(m: Machine, operands: Sequence[str], state: State) -> str | None:
     if not operands:
         return state.stdin
     texts: list[str] = []
-    for operand in operands:
+    named = [name for word in operands for name in _files_named(m, word, state)]
+    for operand in named:
         text = state.stdin if operand == "-" else m.read_file(operand, state)
         if text is None:
             return None
         texts.append(text)
     return "".join(texts)
+
+
+def _files_named(m: Machine, word: str, state: State) -> Sequence[str]:
+    """A word for a shell's pattern stands for the files that match it."""
+    return (matching_files(word, state.cwds[0], m.world) if isinstance(word, Glob) else ()) or (word,)
 
 
 def _cat(m: Machine, args: Args, state: State) -> str:

@@ -67,6 +67,9 @@ def run_program(m: Machine, argv: Argv, state: State, functions: bool, builtins:
     if isinstance(name, Glob):
         matched = matching_files(name, state.cwds[0], m.world)
         if matched:
+            # As a command of its own the first is run with the others as arguments; in a loop each is run.
+            for other in matched[1:]:
+                _emit(m, (other, *argv[1:]), state)
             argv = (*matched, *argv[1:])
     _emit(m, argv, state)
     _start(m, argv, state)
