@@ -16,7 +16,7 @@ from chrono.store import inotify
 from chrono.store.handles import FolderHandles
 from chrono.store.inotify import Event, Inotify
 from chrono.store.mounts import MOUNTS, Identity, identity, is_watchable
-from chrono.store.probe import SAME, Answers, ask
+from chrono.store.probe import Doubts, ask
 from chrono.store.reading import key_of
 from chrono.store.scanning import Found
 from chrono.store.statcache import CAPTURED, HEAVY, Folder
@@ -135,26 +135,25 @@ class Hints:
                 return None
             return found._replace(changed_count=0, written=(), gone=(), touched=())
 
-    def answers(self, base: Folder) -> Answers | None:
-        """What `probe.ask` would answer, but for folders that must be listed anew; None: ask about all."""
+    def doubts(self, base: Folder) -> Doubts | None:
+        """What `probe.ask` would say of all folders of `base`, or more; None: ask about all."""
         with self._guard:
             if not self._hinted:
                 return None
             suspects, deep = self._taken
-            doubtful = suspects | self._unsettled
-            believed: Answers = dict.fromkeys(self._watches, SAME)
-            if deep:
-                for folder in base.walk():
-                    if folder.path in deep or (folder.parent is not None and folder.parent.path in deep):
-                        deep.add(folder.path)
-                        believed.pop(folder.path, None)
+            doubts: Doubts = {}
+            if len(self._watches) != len(self._folders):
+                doubts.update(dict.fromkeys(self._folders.keys() - self._watches.keys()))
+            for top in map(self._folders.get, deep):
+                if top is not None:
+                    doubts.update((folder.path, None) for folder in top.walk())
             asked = [
                 folder
-                for folder in map(self._folders.get, doubtful)
-                if folder is not None and folder.state == CAPTURED and believed.pop(folder.path, None) is not None
+                for folder in map(self._folders.get, suspects | self._unsettled)
+                if folder is not None and folder.path not in doubts
             ]
-        believed.update(ask(self._root, asked))
-        return believed
+        doubts.update(ask(self._root, asked))
+        return doubts
 
     def watch(self, path: bytes, fd: int) -> bool:
         """Watches a folder from before it is listed. False where another one, or none, was watched at `path`."""
@@ -210,8 +209,7 @@ class Hints:
             if generation != self._generation:
                 return _NOT_DONE
             part = folders[start : start + _PART]
-            answers = ask(self._root, part, shared)
-            different.update(folder.path for folder in part if answers.get(folder.path) is not SAME)
+            different.update(ask(self._root, part, shared))
         with self._guard:
             if generation != self._generation or self._stopped or not self._drain():
                 return _NOT_DONE

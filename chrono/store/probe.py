@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import islice
 from operator import attrgetter
 
@@ -16,35 +16,37 @@ from chrono.store.disk import unshare_cwd
 from chrono.store.reading import key_of
 from chrono.store.statcache import Folder, Key
 
-SAME: tuple[Key, ...] = ()
-"""Stands for the keys of a folder in which nothing changed."""
-
 THREADS = 4
 COLD_NS = 15_000
 """Slower than this a call, the kernel reads from the disk: then several threads wait at once (measured)."""
 _names_of = attrgetter("st_nlink")
 _FIRST = 200
 _SHARE = 64
+_FEW = 8
+"""So few folders are not worth a thread."""
 
-Answers = dict[bytes, Sequence[Key]]
-Ask = Callable[[Sequence[Folder], Answers], None]
+Doubts = dict[bytes, Sequence[Key] | None]
+"""Folders that are not as known, by path: the keys of their files as they are now, or None where the folder itself
+must be listed anew. One that is missing is as known."""
 
 
-def ask(root: bytes, folders: Sequence[Folder], shared: list[bytes] | None = None) -> Answers:
-    """For each folder whose own stat is as known: SAME, or the keys of its files as they are now.
+def ask(root: bytes, folders: Sequence[Folder], shared: list[bytes] | None = None) -> Doubts:
+    """Which of `folders` are not as known: changed, gone or closed to us.
 
     `shared`, where given, gets the folders that hold a file with more names than one.
 
-    A folder that is missing in the answer changed, went away or cannot be read. It is asked in threads of their own,
-    whose working directory is theirs alone: a name in the current folder costs the kernel half of what a path does.
-    Where the system has no such threads, paths are used.
+    It is asked in threads of their own, whose working directory is theirs alone: a name in the current folder costs
+    the kernel half of what a path does. Where the system has no such threads, paths are used.
     """
-    answers: Answers = {}
+    doubts: Doubts = {folder.path: None for folder in folders}  # until the kernel says that nothing changed
+    if len(folders) <= _FEW:
+        _ask_part(root, folders, doubts, shared, private=False)
+        return doubts
     error: list[BaseException] = []
 
     def work() -> None:
         try:
-            _ask_all(root, folders, answers, shared)
+            _ask_all(root, folders, doubts, shared)
         except BaseException as raised:
             error.append(raised)
 
@@ -53,10 +55,10 @@ def ask(root: bytes, folders: Sequence[Folder], shared: list[bytes] | None = Non
     thread.join()
     if error:
         raise error[0]
-    return answers
+    return doubts
 
 
-def _ask_all(root: bytes, folders: Sequence[Folder], answers: Answers, shared: list[bytes] | None) -> None:
+def _ask_all(root: bytes, folders: Sequence[Folder], doubts: Doubts, shared: list[bytes] | None) -> None:
     private = unshare_cwd()
     waiting = iter(folders)
     asked = 0
@@ -65,21 +67,21 @@ def _ask_all(root: bytes, folders: Sequence[Folder], answers: Answers, shared: l
         part = list(islice(waiting, 8))
         if not part:
             return
-        _ask_part(root, part, answers, shared, private)
+        _ask_part(root, part, doubts, shared, private)
         asked += sum(1 + len(folder.names) for folder in part)
     if time.perf_counter_ns() - started < COLD_NS * asked:
-        _ask_part(root, list(waiting), answers, shared, private)
+        _ask_part(root, list(waiting), doubts, shared, private)
     else:
-        _ask_in_threads(root, list(waiting), answers, shared)
+        _ask_in_threads(root, list(waiting), doubts, shared)
 
 
-def _ask_in_threads(root: bytes, folders: list[Folder], answers: Answers, shared: list[bytes] | None) -> None:
+def _ask_in_threads(root: bytes, folders: list[Folder], doubts: Doubts, shared: list[bytes] | None) -> None:
     shares = iter([folders[start : start + _SHARE] for start in range(0, len(folders), _SHARE)])
 
     def work() -> None:
         private = unshare_cwd()
         for share in shares:  # `next` of a list iterator is one step: no share is taken twice
-            _ask_part(root, share, answers, shared, private)
+            _ask_part(root, share, doubts, shared, private)
 
     threads = [threading.Thread(target=work) for _ in range(THREADS)]
     for thread in threads:
@@ -89,7 +91,7 @@ def _ask_in_threads(root: bytes, folders: list[Folder], answers: Answers, shared
 
 
 def _ask_part(
-    root: bytes, folders: Sequence[Folder], answers: Answers, shared: list[bytes] | None, private: bool
+    root: bytes, folders: Sequence[Folder], doubts: Doubts, shared: list[bytes] | None, private: bool
 ) -> None:
     lstat, chdir = os.lstat, os.chdir
     for folder in folders:
@@ -108,6 +110,9 @@ def _ask_part(
         except OSError:
             continue
         keys = list(map(key_of, stats))
-        answers[folder.path] = SAME if keys == folder.keys else keys
+        if keys == folder.keys:
+            del doubts[folder.path]
+        else:
+            doubts[folder.path] = keys
         if shared is not None and any(map((1).__lt__, map(_names_of, stats))):
             shared.append(folder.path)

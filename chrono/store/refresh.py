@@ -35,6 +35,7 @@ class Refresh:
 
     def run(self, steps: Iterable[Step]) -> tuple[bytes, ...]:
         """Follows `steps` in their order; returns the folders that went away. Raises OSError."""
+        self._folders[b""].totals = None
         with FolderHandles(self._root) as handles:
             for step in steps:
                 path = os.fsencode(step.path)

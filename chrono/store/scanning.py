@@ -22,10 +22,11 @@ from chrono.store.heavy import EDITOR_NAMES, HEAVY_NAMES, shows_heavy
 from chrono.store.listing import Listing
 from chrono.store.names import CHRONO, GIT, STAGE_PREFIX, tree_name
 from chrono.store.objects import Sink
-from chrono.store.probe import SAME, Answers, ask
+from chrono.store.probe import Doubts, ask
 from chrono.store.reading import FileReader, NotAFile, Taken, key_of
 from chrono.store.snapshot import Excluded, Skip
 from chrono.store.statcache import CAPTURED, HEAVY, KEPT, NESTED, ZERO, Folder, Key
+from chrono.store.totals import is_control_only, total
 from chrono.tuples import NamedTuple
 
 RACY_NS = 20_000_000
@@ -72,8 +73,8 @@ class Watching(Protocol):
     def watch(self, path: bytes, fd: int) -> bool:
         """Watches a folder from before it is listed. False where another one, or none, was watched at `path`."""
 
-    def answers(self, base: Folder) -> Answers | None:
-        """What `probe.ask` would answer, of all folders that need not be looked at; None: every one must be asked."""
+    def doubts(self, base: Folder) -> Doubts | None:
+        """What `probe.ask` would say of all folders; None: it must be asked."""
 
 
 class Scan:
@@ -100,12 +101,14 @@ class Scan:
         self._reader = FileReader(sink, racy_from_ns)
         self._handles = FolderHandles(root)
         self._watching = watching
-        self._answers: Answers = {}
+        self._doubts: Doubts = {}
+        self._leads: set[bytes] = set()
         self._visited: list[Folder] = []
         self._is_shared = False
         self._changed = 0
         self._written: list[tuple[bytes, int]] = []
         self._gone: list[bytes] = []
+        self._dropped: set[bytes] = set()
         self._gitignores: dict[bytes, ignore.Patterns] = {}
 
     def run(self) -> Found:
@@ -114,36 +117,56 @@ class Scan:
             order = self._walk()
             if self._base.state != CAPTURED:
                 raise StoreError(f"{os.fsdecode(self._root)} cannot be read", "check its permissions")
-            if self._gone or any(folder.state == KEPT for folder in order):
-                order = list(self._base.walk())  # what went away was visited, what is kept was not
+            if self._base.totals is None:
+                order = list(self._base.walk())
             self._make_trees(order)
-            meta_text = _meta_text(order)
-            meta = self._sink.put(b"blob", meta_text) if meta_text else None
-        return self._report(order, meta, meta_text)
+            for folder in reversed(order):
+                folder.totals = total(folder, self._root)
+        return self._report(order)
 
     # --- the walk
 
     def _walk(self) -> list[Folder]:
-        """Visits every folder, a folder before its content; returns them in that order."""
+        """Visits every folder that is in doubt; returns them and all above them, a folder before its content."""
+        hinted = self._watching.doubts(self._base) if self._watching is not None else None
+        self._doubts = self._ask_all() if hinted is None else hinted
+        for path in self._doubts:
+            self._lead_to(path)
         order = []
-        hinted = self._watching.answers(self._base) if self._watching is not None else None
-        self._answers = self._ask_all() if hinted is None else hinted
         stack = [self._base]
         while stack:
             folder = stack.pop()
+            if folder.path in self._doubts and not self._visit(folder):
+                continue
             order.append(folder)
-            if folder.state == CAPTURED:
-                keys = self._answers.get(folder.path)
-                if keys is None or (keys is not SAME and not self._reread(folder, keys)):
-                    self._look(folder)
-            else:
-                self._revisit(folder)
             if folder.state == CAPTURED and folder.children:
-                stack.extend(reversed(folder.children))
+                stack += [child for child in reversed(folder.children) if child.path in self._leads]
         return order
 
-    def _ask_all(self) -> Answers:
-        return ask(self._root, [folder for folder in self._base.walk() if folder.state == CAPTURED])
+    def _ask_all(self) -> Doubts:
+        folders = list(self._base.walk())
+        doubts = ask(self._root, [folder for folder in folders if folder.state == CAPTURED])
+        doubts.update((folder.path, None) for folder in folders if folder.state != CAPTURED)
+        return doubts
+
+    def _lead_to(self, path: bytes) -> None:
+        while path not in self._leads:
+            self._leads.add(path)
+            path = path.rpartition(b"/")[0]
+
+    def _doubt(self, folder: Folder) -> None:
+        """It must be listed, although nothing was said of it."""
+        self._doubts[folder.path] = None
+        self._leads.add(folder.path)
+
+    def _visit(self, folder: Folder) -> bool:
+        """Whether it is still there."""
+        keys = self._doubts[folder.path]
+        if folder.state != CAPTURED:
+            self._revisit(folder)
+        elif keys is None or not self._reread(folder, keys):
+            self._look(folder)
+        return folder.path not in self._dropped
 
     def _place(self, folder: Folder) -> bytes:
         return self._root + b"/" + folder.path if folder.path else self._root
@@ -219,7 +242,7 @@ class Scan:
             fd = self._handles.fd(folder.path)
             if self._watching is not None and not self._watching.watch(folder.path, fd):
                 for inner in folder.walk():  # what was known of them is of other folders
-                    self._answers.pop(inner.path, None)
+                    self._doubt(inner)
             before = os.fstat(fd)
             names = sorted(map(os.fsencode, os.listdir(fd)))
             if CHRONO in names and folder.parent is not None and _is_project(fd):
@@ -304,6 +327,7 @@ class Scan:
                 child.state = HEAVY
                 child.key = self._reader.believed(found)
             child.touched = True
+            self._doubt(child)
         listing.children.append(child)
 
     def _enter_file(self, listing: Listing, fd: int, name: bytes, found: os.stat_result) -> None:
@@ -373,6 +397,7 @@ class Scan:
         if folder.parent is None:
             raise StoreError(f"{os.fsdecode(self._root)} is gone")
         self._forget(folder)
+        self._dropped.add(folder.path)
         folder.parent.children = [child for child in folder.parent.children if child is not folder]
         folder.parent.key = ZERO
         folder.parent.dirty()
@@ -429,55 +454,29 @@ class Scan:
                 if folder.parent is not None:
                     folder.parent.tree = None
 
-    def _report(self, order: list[Folder], meta: bytes | None, meta_text: bytes) -> Found:
-        excluded: list[Excluded] = []
-        skips: list[Skip] = []
-        live: list[str] = []
-        count = 0
-        for folder in order:
-            count += len(folder.names)
-            if not (folder.excluded or folder.skips or folder.live or folder.state):
-                continue
-            if folder.state != CAPTURED:
-                self._report_folder(folder, excluded, skips)
-            for name, kind in folder.excluded:
-                excluded.append(Excluded(self._shown(folder.below(name)), kind))
-            for name, reason, kept in folder.skips:
-                skips.append(Skip(os.fsdecode(folder.below(name)), reason, kept))
-                if reason != "git":
-                    kind = "over-cap" if reason == "over-cap" else "unreadable"
-                    excluded.append(Excluded(self._shown(folder.below(name)), kind))
-            live += [os.fsdecode(folder.below(name)) for name in folder.live]
-        root_tree = self._base.tree
-        if root_tree is None:
+    def _report(self, order: list[Folder]) -> Found:
+        sums = self._base.totals
+        if self._base.tree is None or sums is None:
             raise StoreError("the scan made no tree")
+        meta_text = metadata.HEADER + sums.metadata if sums.metadata else b""
+        meta = self._sink.put(b"blob", meta_text) if meta_text else None
+        written = self._written if len(self._written) <= TIMES_AT_MOST else []
         return Found(
             self._base,
-            root_tree,
+            self._base.tree,
             meta,
             meta_text,
-            tuple(skips),
-            tuple(excluded),
-            tuple(live),
-            count,
+            sums.skips,
+            sums.excluded,
+            sums.live,
+            sums.file_count,
             self._changed,
-            tuple((os.fsdecode(path), at_ns) for path, at_ns in self._written)
-            if len(self._written) <= TIMES_AT_MOST
-            else (),
+            tuple((os.fsdecode(path), at_ns) for path, at_ns in written),
             tuple(self._gone),
             frozenset(folder.path for folder in self._visited if folder.key == ZERO or ZERO in folder.keys),
             self._is_shared,
             tuple(folder for folder in order if folder.touched),
         )
-
-    def _report_folder(self, folder: Folder, excluded: list[Excluded], skips: list[Skip]) -> None:
-        kind = {HEAVY: "heavy", NESTED: "nested", KEPT: "unreadable"}[folder.state]
-        excluded.append(Excluded(self._shown(folder.path), kind))
-        if folder.state == KEPT:
-            skips.append(Skip(os.fsdecode(folder.path), "unreadable", folder.tree is not None))
-
-    def _shown(self, path: bytes) -> str:
-        return os.fsdecode(os.path.join(self._root, path))
 
 
 @contextmanager
@@ -541,38 +540,8 @@ def _entries(folder: Folder) -> Iterator[tuple[bytes, int, bytes]]:
         kind = tree.LINK if is_link else metadata.git_mode(mode)
         yield tree_name(name, is_link=is_link, forced=name in folder.forced), kind, oid
     for child in folder.children:
-        if child.state in (CAPTURED, KEPT) and child.tree is not None and not _is_control_only(child):
+        if child.state in (CAPTURED, KEPT) and child.tree is not None and not is_control_only(child):
             yield tree_name(child.name), tree.FOLDER, child.tree
-
-
-def _is_control_only(folder: Folder) -> bool:
-    """Whether control files are all there is below `folder`: it is as invisible as they are."""
-    if folder.tree != tree.EMPTY_TREE or folder.state != CAPTURED or folder.skips:
-        return False
-    return any(kind == "control" for _, kind in folder.excluded) or any(map(_is_control_only, folder.children))
-
-
-def _meta_text(order: list[Folder]) -> bytes:
-    """The metadata blob of all folders, empty where there is nothing to say."""
-    for folder in order:
-        if folder.piece is None:
-            folder.piece = _piece(folder)
-            folder.touched = True
-    body = b"".join([folder.piece for folder in order if folder.piece])
-    return metadata.HEADER + body if body else b""
-
-
-def _piece(folder: Folder) -> bytes:
-    files = [
-        (name, stat.S_IMODE(mode)) for name, mode in zip(folder.names, folder.modes, strict=True) if stat.S_ISREG(mode)
-    ]
-    skips = list(folder.skips)
-    if folder.state in (HEAVY, NESTED) or _is_control_only(folder):
-        return b""
-    own = b""
-    if folder.state == KEPT:
-        own = metadata.skip_line(folder.path, "unreadable", folder.tree is not None)
-    return own + metadata.folder_piece(folder.path, folder.mode, files, skips, folder.live)
 
 
 def _empty(folder: Folder, state: int) -> None:

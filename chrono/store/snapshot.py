@@ -32,6 +32,16 @@ class Skip(NamedTuple):
     kept: bool
 
 
+class Totals(NamedTuple):
+    """What a savepoint says of one folder and all below it; `metadata` are the lines of the metadata blob."""
+
+    file_count: int
+    metadata: bytes
+    excluded: tuple[Excluded, ...]
+    skips: tuple[Skip, ...]
+    live: tuple[str, ...]
+
+
 class Content(NamedTuple):
     """What a savepoint holds: the tree, and the metadata blob (None: every mode is the usual one, nothing skipped)."""
 

@@ -14,6 +14,7 @@ from array import array
 from collections.abc import Iterable, Iterator
 
 from chrono.store.disk import READ_FILE, Disk
+from chrono.store.snapshot import Totals
 from chrono.tuples import NamedTuple
 
 Key = tuple[int, int, int, int]
@@ -42,7 +43,8 @@ class Folder:
     """One folder of the work tree. `files` of it run in parallel lists, sorted by name; links count as files.
 
     `forced` names files whose tree entry is escaped because of their content. `tree` and `piece` (20-byte id of the
-    tree object, lines of the metadata blob) are None where they must be made again.
+    tree object, lines of the metadata blob) are None where they must be made again. `totals` are as of the last scan,
+    None where none was since it was loaded: then the folder at the top has none either.
     """
 
     __slots__ = (
@@ -61,6 +63,7 @@ class Folder:
         "piece",
         "skips",
         "state",
+        "totals",
         "touched",
         "tree",
     )
@@ -82,6 +85,7 @@ class Folder:
         self.forced: frozenset[bytes] = frozenset()
         self.tree: bytes | None = None
         self.piece: bytes | None = None
+        self.totals: Totals | None = None
         self.touched = False
 
     @property

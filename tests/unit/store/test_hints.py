@@ -15,7 +15,7 @@ from chrono.store.hints import Hints
 from chrono.store.memory import read_rules
 from chrono.store.mounts import is_watchable
 from chrono.store.objects import HashOnly
-from chrono.store.scanning import Scan
+from chrono.store.scanning import Found, Scan
 from chrono.store.statcache import Folder
 
 from .conftest import Project
@@ -37,6 +37,7 @@ class Watched:
         """Whether the savepoint was a hinted one; its tree must be what the disk holds."""
         store = self.project.store
         truth = self.truth()
+        tree = truth.tree.hex()
         with store.lock(5):
             capture = store.capture(hinted=hinted)
             commit = store.write_commit(
@@ -44,14 +45,16 @@ class Watched:
             )
             store.move_ref(store.next_auto_ref(), None, commit)
             store.remember(capture, commit)
-        assert str(capture.tree) == truth
-        assert store.content(commit).tree == truth
+        assert str(capture.tree) == tree
+        assert store.content(commit).tree == tree
+        assert capture.meta == (truth.meta.hex() if truth.meta is not None else None)
+        assert capture[2:6] == (truth.skips, truth.excluded, truth.live, truth.file_count)
         return not capture.full
 
-    def truth(self) -> str:
-        """The tree of a scan that knows nothing from before and reads every file."""
+    def truth(self) -> Found:
+        """What a scan finds that knows nothing from before and reads every file."""
         root = os.fsencode(self.project.root)
-        return Scan(root, Folder(b"", None), read_rules(self.project.layout), HashOnly(), 1 << 62).run().tree.hex()
+        return Scan(root, Folder(b"", None), read_rules(self.project.layout), HashOnly(), 1 << 62).run()
 
     def prove(self) -> None:
         assert self.hints.check().done

@@ -32,7 +32,7 @@ def base_of(project: Project) -> Folder:
     return capture_base.root
 
 
-def answers(project: Project, base: Folder) -> probe.Answers:
+def doubts(project: Project, base: Folder) -> probe.Doubts:
     return probe.ask(os.fsencode(project.root), list(base.walk()))
 
 
@@ -45,20 +45,34 @@ def test_what_changed_is_found_however_it_is_asked(project: Project, monkeypatch
         monkeypatch.setattr(probe, "COLD_NS", 0)
         monkeypatch.setattr(probe, "_FIRST", 20)
         monkeypatch.setattr(probe, "_SHARE", 2)
-    found = answers(project, base)
-    assert set(found) == {folder.path for folder in base.walk()}
-    assert all(keys is probe.SAME or folder_is_empty(base, path) for path, keys in found.items())
+    assert doubts(project, base) == {}
     project.write("d1/e1/f1", "other")
     project.write("d2/e2/new", "new")
     os.unlink(project.path("d3/e0/f3"))
-    found = answers(project, base)
-    assert b"d2/e2" not in found and b"d3/e0" not in found
-    assert len(found[b"d1/e1"]) > 0
-    assert found[b"d4/e1"] is probe.SAME
+    found = doubts(project, base)
+    assert found.keys() == {b"d1/e1", b"d2/e2", b"d3/e0"}
+    assert found[b"d2/e2"] is None and found[b"d3/e0"] is None
+    keys = found[b"d1/e1"]
+    assert keys is not None
+    known = next(folder for folder in base.walk() if folder.path == b"d1/e1")
+    different = [name for name, old, new in zip(known.names, known.keys, keys, strict=True) if old != new]
+    assert different == [b"f1"]
 
 
-def folder_is_empty(base: Folder, path: bytes) -> bool:
-    return any(folder.path == path and not folder.names for folder in base.walk())
+@pytest.mark.parametrize("how", ["private", "cold"])
+def test_what_could_not_be_asked_is_in_doubt(
+    project: Project, monkeypatch: pytest.MonkeyPatch, recwarn: pytest.WarningsRecorder, how: str
+) -> None:
+    base = base_of(project)
+    monkeypatch.setattr(probe, "COLD_NS", 0 if how == "cold" else 1 << 60)
+    monkeypatch.setattr(probe, "_FIRST", 0)
+    monkeypatch.setattr(probe, "_SHARE", 2)
+    monkeypatch.setattr(probe, "key_of", lambda found: 1 // 0)
+    monkeypatch.setattr(threading, "excepthook", lambda given: None)
+    try:
+        assert doubts(project, base).keys() == {folder.path for folder in base.walk()}
+    except ZeroDivisionError:
+        assert how == "private"
 
 
 def test_the_working_directory_of_the_process_stays(project: Project) -> None:
@@ -74,7 +88,7 @@ def test_the_working_directory_of_the_process_stays(project: Project) -> None:
     watcher = threading.Thread(target=look)
     watcher.start()
     for _ in range(20):
-        answers(project, base)
+        doubts(project, base)
     done.set()
     watcher.join()
     assert seen == {before} and os.getcwd() == before
@@ -84,7 +98,6 @@ def test_a_folder_that_became_a_link_is_not_taken_for_itself(project: Project, t
     base = base_of(project)
     os.rename(project.path("d5"), tmp_path / "moved")
     Path(project.path("d5")).symlink_to(tmp_path / "moved")
-    found = answers(project, base)
-    assert b"" not in found  # its parent changed, so it is listed anew
+    assert doubts(project, base)[b""] is None  # its parent changed, so it is listed anew
     commit = project.save()
     assert project.store.read(commit, "d5") == os.fsencode(tmp_path / "moved")
