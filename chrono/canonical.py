@@ -9,9 +9,12 @@ import json
 from collections.abc import Callable
 from json import JSONDecodeError
 from json.encoder import encode_basestring
-from typing import TypeAlias
 
 from chrono.digest import sha256
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypeAlias
 
 Json: TypeAlias = "None | bool | int | str | list[Json] | dict[str, Json]"
 

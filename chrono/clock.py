@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import time
 from functools import lru_cache
-from typing import Protocol
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Protocol
+else:
+    Protocol = object
 
 
 class Clock(Protocol):
@@ -12,11 +17,9 @@ class Clock(Protocol):
 
     def now_ns(self) -> int:
         """Wall clock, nanoseconds since the Unix epoch."""
-        ...
 
     def monotonic_s(self) -> float:
         """Seconds that never go back."""
-        ...
 
 
 class SystemClock:

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NewType
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NewType
+else:
+
+    def NewType(name, kind):
+        return kind
+
 
 CommitId = NewType("CommitId", str)
 """Full hex id of a commit in the hidden repository (40 characters for SHA-1)."""

@@ -8,14 +8,18 @@ from __future__ import annotations
 import base64
 import binascii
 from functools import lru_cache
-from typing import TYPE_CHECKING, Protocol
 
 from chrono.digest import sha256
 from chrono.errors import KeyRefused
 from chrono.tuples import NamedTuple
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Protocol
+
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+else:
+    Protocol = object
 
 _P = 2**255 - 19
 _L = 2**252 + 27742317777372353535851937790883648493
@@ -94,7 +98,6 @@ class Remote(Protocol):
 
     def sign(self, data: bytes) -> bytes:
         """64 bytes over `data`. Raises KeyRefused where the holder does not sign."""
-        ...
 
 
 class Signer:

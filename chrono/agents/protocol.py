@@ -1,15 +1,19 @@
 """Owns what an adapter for an agent client must do, and the values that pass between it and the guard.
 
-Which adapters are installed is left to `registry`, editing of settings files to `settings`, deciding to `guard`.
+Which adapters are installed is left to `registry`, what some offer besides to `abilities`, editing of settings files to
+`settings`, deciding to `guard`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Protocol, runtime_checkable
-
 from chrono.errors import ChronoError
 from chrono.tuples import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Protocol
+else:
+    Protocol = object
 
 API_VERSION = 1
 
@@ -115,75 +119,39 @@ class AgentAdapter(Protocol):
     @property
     def programs(self) -> tuple[str, ...]:
         """The commands by which people start the client: where one is on PATH, the client is installed."""
-        ...
 
     def gaps(self, scope: str) -> tuple[str, ...]:
         """What hooks of this scope do not guard, and what a person must do besides, for people."""
-        ...
 
     def decode(self, payload: bytes) -> Call:
         """The event that the client wrote to the hook's standard input. Raises PayloadRefused."""
-        ...
 
     def encode(self, decision: Decision, call: Call | None) -> Reply:
         """`decision` in the client's protocol. `call` None: the payload was not understood; a block must still block.
 
         "allow" says nothing at all: an explicit word would approve what the client itself might refuse.
         """
-        ...
 
     def outcome(self, reply: Reply) -> str:
         """What the client does on `reply` before a tool runs: "runs", "asks" or "stops"."""
-        ...
 
     def settings_path(self, scope: str, *, project: str, user_home: str) -> str:
         """The file that holds the hooks of `scope` ("project" or "user"), absolute."""
-        ...
 
     def hook_command(self, interpreter: str, boot: str, settings_path: str) -> str:
         """The command line to install: absolute paths, a missing file or interpreter blocks like a refusal."""
-        ...
 
     def installed(self, settings: bytes | None, command: str) -> bytes:
         """The settings file with the hooks of `command` in it; all else as it was. Raises SettingsRefused.
 
         Hooks of an earlier chrono are replaced. `settings` None: there is no file yet.
         """
-        ...
 
     def uninstalled(self, settings: bytes) -> bytes | None:
         """The settings file without chrono's hooks; None where nothing else is left. Raises SettingsRefused."""
-        ...
 
     def inspect(self, settings: bytes | None) -> Inspection:
         """chrono's hooks in the file and what keeps the client from running them. Never raises."""
-        ...
 
     def sample(self, command: str, *, cwd: str) -> bytes:
         """The payload that the client would send before its shell tool runs `command`: for the self-test."""
-        ...
-
-
-@runtime_checkable
-class AsksClient(Protocol):
-    """What an adapter may offer besides: the client's own word about the hooks that it would run."""
-
-    def client_problems(self, settings_path: str, project: str, environ: Mapping[str, str]) -> tuple[str, ...]:
-        """Why the client would not run chrono's hooks in that file, for people; it may start the client to ask.
-
-        Empty where it would, or where it cannot be asked. Writes nothing.
-        """
-        ...
-
-
-@runtime_checkable
-class DeniesShells(Protocol):
-    """What an adapter may offer besides: taking the client's own shell tools away, so that only chrono's are left."""
-
-    def without_shells(self, settings: bytes) -> tuple[bytes, tuple[str, ...]]:
-        """The settings file with its shell tools denied, and the entries that were added. Raises SettingsRefused."""
-        ...
-
-    def with_shells(self, settings: bytes, added: tuple[str, ...]) -> bytes | None:
-        """The settings file without exactly those entries; None where nothing else is left. Raises SettingsRefused."""
-        ...

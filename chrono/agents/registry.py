@@ -8,13 +8,15 @@ from __future__ import annotations
 import os
 import sys
 from functools import cache
-from importlib import import_module
-from typing import cast
 
 from chrono.agents.protocol import API_VERSION, AgentAdapter
 from chrono.digest import sha256
 from chrono.errors import PluginError
 from chrono.plugins import PluginGroup
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 GROUP = PluginGroup("chrono.agents", API_VERSION)
 
@@ -27,11 +29,14 @@ def adapter(name: str) -> AgentAdapter:
     """The adapter called `name`. Raises PluginError where there is none, or it cannot be loaded."""
     module = BUILT_IN.get(name)
     if module is not None:
-        return cast(AgentAdapter, import_module(module).ADAPTER)
-    loaded = cast(AgentAdapter, GROUP.load(name))
+        __import__(module)
+        built_in: AgentAdapter = sys.modules[module].ADAPTER
+        return built_in
+    loaded: Any = GROUP.load(name)
     if getattr(loaded, "name", None) != name:
         raise PluginError(f"chrono.agents '{name}' calls itself {getattr(loaded, 'name', None)!r}")
-    return loaded
+    found: AgentAdapter = loaded
+    return found
 
 
 def fingerprint(name: str) -> str:

@@ -13,7 +13,8 @@ import json
 import os
 import stat
 
-from chrono.agents.protocol import AgentAdapter, DeniesShells, SettingsRefused
+from chrono.agents.abilities import DeniesShells
+from chrono.agents.protocol import AgentAdapter, SettingsRefused
 from chrono.canonical import canonical_bytes, sha256_hex
 from chrono.errors import Conflict, UsageError
 from chrono.files import atomic_write

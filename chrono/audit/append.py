@@ -13,7 +13,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from itertools import islice
-from typing import NoReturn
 
 from chrono.audit import checkpoint, head
 from chrono.audit.compare import Mismatch
@@ -34,6 +33,10 @@ from chrono.ids import LogId
 from chrono.layout import HomeLayout
 from chrono.signing import Signer
 from chrono.tuples import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
 
 STEPS = ("line", "head", "witness", "unlocked", "synced", "acknowledged")
 """The steps of an append in order; a crash test stops after each."""

@@ -6,13 +6,13 @@ What an approval binds is said by `policy.approvals`; files and log are left to 
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
 
 from chrono.errors import Denied
 from chrono.policy.approvals import Subject
 from chrono.workspace import approvals
 from chrono.workspace.approvals import Answer, Asking
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from chrono.agents.protocol import Call
     from chrono.guard.caller import Caller

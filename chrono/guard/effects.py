@@ -6,7 +6,6 @@ Whether there is a savepoint is decided by `engine`; how one is taken is left to
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from chrono.audit.record import Act, Actor, Entry
 from chrono.audit.redact import SALT_BYTES, protect
@@ -16,6 +15,7 @@ from chrono.tuples import NamedTuple
 from chrono.workspace.savepoints import HOOK_WAIT_S
 from chrono.workspace.trust import newest_policy, now_under
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from chrono.agents.protocol import Call
     from chrono.canonical import Json

@@ -7,12 +7,12 @@ blocked. What is written on the way is left to `effects`, sentences to `wording`
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from chrono.agents.protocol import Call, Decision, PayloadRefused, Reply
 from chrono.guard import wording
 from chrono.tuples import NamedTuple
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from chrono.agents.protocol import AgentAdapter
     from chrono.guard.caller import Caller

@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from chrono.agents import settings
-from chrono.agents.protocol import AgentAdapter, AsksClient, Hook
+from chrono.agents.abilities import AsksClient
+from chrono.agents.protocol import AgentAdapter, Hook
 from chrono.agents.registry import adapter as load_adapter
 from chrono.agents.registry import names
 from chrono.agents.settings import Memory, SettingsPlan

@@ -6,12 +6,12 @@ What the answer is is left to `engine`.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from chrono.guard.caller import Caller
 from chrono.guard.engine import answer
 from chrono.guard.resources import Resources
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from chrono.agents.protocol import Reply
 

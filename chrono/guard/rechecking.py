@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING
 
 from chrono.audit.record import Act, Actor, Entry
 from chrono.workspace.savepoints import HOOK_WAIT_S
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from threading import Lock
 

@@ -10,13 +10,13 @@ import os
 import time
 from collections.abc import Iterator, Mapping
 from threading import Lock
-from typing import TYPE_CHECKING
 
 from chrono.errors import Denied
 from chrono.layout import HomeLayout, ProjectLayout, find_project
 from chrono.tuples import NamedTuple
 from chrono.workspace.config import effective_policy, ensure_home, home_layout, user_home
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from chrono.agents.protocol import AgentAdapter
     from chrono.audit.log import AuditLog

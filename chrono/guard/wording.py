@@ -6,10 +6,10 @@ What was decided, and why, comes from `policy`; how a client shows it is left to
 from __future__ import annotations
 
 import errno
-from typing import TYPE_CHECKING
 
 from chrono.errors import ChronoError, Locked, PolicyError
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from chrono.agents.protocol import Call
     from chrono.policy.model import Verdict

@@ -6,8 +6,6 @@ rule's matcher to `rulepack`. docs/formats/policy.md describes every key.
 
 from __future__ import annotations
 
-from typing import NoReturn
-
 from chrono.errors import PolicyError
 from chrono.policy import allow as allow_list
 from chrono.policy.model import (
@@ -24,6 +22,10 @@ from chrono.policy.model import (
 )
 from chrono.tuples import NamedTuple
 from chrono.yamlfile import Document, YamlError, load
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
 
 KEYS = (
     "allow",

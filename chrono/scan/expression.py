@@ -6,7 +6,10 @@ Those that every text meets are compiled where they stand, by `re` itself.
 from __future__ import annotations
 
 import re
-from typing import Any, cast
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class Expression:
@@ -25,4 +28,6 @@ class Expression:
 
 def expression(source: str, flags: int = 0) -> re.Pattern[str]:
     """A pattern that is compiled on its first use."""
-    return cast("re.Pattern[str]", Expression(source, flags))
+    stands_in: Any = Expression(source, flags)
+    found: re.Pattern[str] = stands_in
+    return found

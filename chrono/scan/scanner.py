@@ -7,7 +7,6 @@ whether anything may run is decided by `policy`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from chrono.scan.command import Command, Evaluation, Redirect, Refusal
 from chrono.scan.finding import Finding, Scan
@@ -16,6 +15,7 @@ from chrono.scan.paths import Ground
 from chrono.scan.rule import Ruleset
 from chrono.scan.world import World
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from chrono.scan.follow.started import Started
 

@@ -5,9 +5,13 @@ The guard implements it over the real file system (memoised, with hashes of what
 
 from __future__ import annotations
 
-from typing import Protocol
-
 from chrono.tuples import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Protocol
+else:
+    Protocol = object
 
 MAX_PATH = 8_192
 """Longer paths name nothing on any machine (PATH_MAX is 4,096): looking at them link by link only costs time."""
@@ -48,12 +52,10 @@ class World(Protocol):
     @property
     def platform(self) -> str:
         """As `sys.platform`: "linux", "darwin", "win32"."""
-        ...
 
     @property
     def project(self) -> str | None:
         """Root of the chrono project around `cwd`, else None."""
-        ...
 
     @property
     def chrono_home(self) -> str: ...
@@ -61,14 +63,11 @@ class World(Protocol):
     def read(self, path: str, limit_bytes: int) -> Read | Unreadable: ...
     def head(self, path: str, size_bytes: int) -> Read | Unreadable:
         """The first `size_bytes` of a regular file, whatever its size (to tell a script from a compiled program)."""
-        ...
 
     def lstat(self, path: str) -> Stat | None: ...
     def realpath(self, path: str) -> str:
         """Links resolved as far as the path exists."""
-        ...
 
     def listdir(self, path: str) -> tuple[str, ...] | None: ...
     def homes(self) -> tuple[str, ...]:
         """Home folders of the machine's people (for `~name` and for `rm -rf /home/x`)."""
-        ...

@@ -11,7 +11,6 @@ import binascii
 import os
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from chrono.audit.place import LogPlace, open_text
 from chrono.canonical import Json, NotCanonical, canonical_bytes, parse, recordable
@@ -31,6 +30,7 @@ from chrono.policy.approvals import (
 )
 from chrono.tuples import NamedTuple
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from chrono.audit.log import AuditLog
     from chrono.audit.record import Actor

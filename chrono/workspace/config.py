@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from chrono.digest import sha256
 from chrono.errors import AuditUnverifiable, ChronoError, PolicyError
@@ -17,6 +16,7 @@ from chrono.layout import POLICY_FILE, HomeLayout, ProjectLayout, default_home
 from chrono.policy.model import DEFAULTS, Pin, Policy, PolicyFile
 from chrono.tuples import NamedTuple
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from chrono.policy.pin import PolicyPin
     from chrono.scan.rule import Rule, Ruleset

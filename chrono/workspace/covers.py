@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from chrono.tuples import NamedTuple
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from chrono.policy.model import Policy
     from chrono.store.snapshot import Skip

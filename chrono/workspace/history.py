@@ -6,12 +6,12 @@ Reading objects is left to `store`; making text of the values to `cli.render`.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from chrono.errors import NoSuchSavepoint
 from chrono.ids import CommitId
 from chrono.tuples import NamedTuple
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from chrono.store.contents import Entry
     from chrono.store.diff import Change

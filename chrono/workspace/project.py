@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Self
 
 from chrono.clock import Clock, SystemClock
 from chrono.errors import Denied, NoWorkspace
@@ -16,7 +15,10 @@ from chrono.policy.model import Policy
 from chrono.workspace.config import effective_policy, home_layout
 from chrono.workspace.standing import Standing, standing
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Self
+
     from chrono.audit.keys import KeySettings
     from chrono.audit.log import AuditLog
     from chrono.store.repository import Store

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from chrono.clock import rfc3339
 from chrono.digest import sha256
@@ -19,6 +18,7 @@ from chrono.tuples import NamedTuple
 from chrono.workspace.history import branch_name, newest
 from chrono.workspace.machine_world import read_file
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from chrono.audit.record import Act, Actor
     from chrono.canonical import Json

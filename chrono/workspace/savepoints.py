@@ -5,8 +5,6 @@ The ring is in `workspace.ring`, the recovery in `workspace.recover`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from chrono.workspace.ring import (
     CLI_WAIT_S,
     HOOK_WAIT_S,
@@ -18,6 +16,7 @@ from chrono.workspace.ring import (
     save_locked,
 )
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from chrono.audit.record import Act, Actor
     from chrono.workspace.project import Workspace

@@ -8,7 +8,6 @@ What would loosen is shown beforehand by `cli`; that no agent may do this is a r
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from chrono.errors import ChronoError
 from chrono.files import atomic_write
@@ -18,6 +17,7 @@ from chrono.tuples import NamedTuple
 from chrono.workspace.config import project_policy, read_policy
 from chrono.workspace.savepoints import CLI_WAIT_S
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from chrono.audit.record import Actor
     from chrono.canonical import Json

@@ -5,14 +5,18 @@ Running it is left to `interpret`.
 
 from __future__ import annotations
 
-from typing import Any, Protocol
-
 from chrono.scan.code import tree
 from chrono.scan.code.values import (
     ANY,
     Items,
 )
 from chrono.tuples import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Protocol
+else:
+    Protocol = object
 
 Value = object
 

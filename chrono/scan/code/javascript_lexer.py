@@ -6,11 +6,14 @@ What they mean together is left to `javascript_reader`, which is handed in to re
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from chrono.scan.code import tree
 from chrono.scan.code.curly import MAX_TOKENS, Token
 from chrono.scan.code.effects import TooMuch
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _OPERATORS = (
     ">>>= ... === !== **= <<= >>= >>> &&= ||= ??= => == != <= >= && || ?? ?. ++ -- += -= *= /= %= &= |= ^= << >> ** "

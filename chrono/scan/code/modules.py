@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from chrono.scan.code import tree
 from chrono.scan.code.frames import Scope, Value
 from chrono.scan.code.values import ANY, Table, Thing, alternatives, joined
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 MAX_MODULES = 24
 MAX_MODULE_CHARS = 60_000

@@ -6,7 +6,6 @@ Methods and formats of texts are left to `texts`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from chrono.scan.code.texts import percent_format
 from chrono.scan.code.values import (
@@ -25,6 +24,10 @@ from chrono.scan.code.values import (
     word_of,
 )
 from chrono.scan.command import UNKNOWN
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def over(function: Callable[..., object], *values: object) -> object:

@@ -5,12 +5,14 @@ What functions do is left to `php_library`.
 
 from __future__ import annotations
 
-from typing import Any
-
 from chrono.scan.code import tree
 from chrono.scan.code.curly import MAX_TOKENS, UNREAD, Reader, Token, number_of
 from chrono.scan.code.effects import TooMuch
 from chrono.scan.code.strings import MAX_PARTS, delimited, escaped, heredoc, raw, variable_end
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _OPERATORS = (
     "<<<= ??= **= === !== <=> ... <<= >>= ?-> -> => :: ++ -- ** == != <> <= >= && || ?? << >> += -= "

@@ -6,9 +6,12 @@ What the library's calls do is left to `python_library`, running it to `python`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from chrono.scan.code import tree
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _ONLY_AST = 0x400
 

@@ -6,12 +6,15 @@ What they mean together is left to `ruby_reader`, which is handed in to read the
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from chrono.scan.code import tree
 from chrono.scan.code.curly import MAX_TOKENS, Token
 from chrono.scan.code.effects import TooMuch
 from chrono.scan.code.strings import MAX_PARTS, delimited, escaped, heredoc, raw
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _OPERATORS = (
     "**= <=> === ... <<= >>= &&= ||= &. -> => ** == != >= <= && || << >> += -= *= /= %= |= &= ^= .. :: =~ !~ "

@@ -5,11 +5,13 @@ What methods do is left to `ruby_library`.
 
 from __future__ import annotations
 
-from typing import Any
-
 from chrono.scan.code import tree
 from chrono.scan.code.curly import UNREAD, Reader, Token, number_of
 from chrono.scan.code.ruby_lexer import KEYWORDS, Lexer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def read_ruby(source: str) -> tuple[tree.Node, ...]:

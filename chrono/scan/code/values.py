@@ -8,10 +8,13 @@ A value is a plain str, bytes, int, float, bool or None where it is known, else 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from chrono.scan.command import MANY, UNKNOWN, Pattern, Word
 from chrono.tuples import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 MAX_ALTERNATIVES = 6
 MAX_TEXT = 100_000

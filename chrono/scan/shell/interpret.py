@@ -6,7 +6,6 @@ Simple commands are left to `simple`, loops to `loops`. States join where ways m
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from chrono.scan.command import Refusal
 from chrono.scan.shell import expand, globs, loops
@@ -41,6 +40,10 @@ from chrono.scan.shell.syntax import (
     While,
 )
 from chrono.scan.shell.values import MANY_FIELDS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 MAX_TEXTS = 20
 MAX_FEEDS = 8

@@ -6,7 +6,10 @@ Questions to a document (`.a[] | select(…)`) are not understood: what they wri
 from __future__ import annotations
 
 import re
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _MAX_CHARS = 100_000
 _PATH = re.compile(r'(?:\.(?:[A-Za-z_]\w*|"[^"\\]*")|\.?\["[^"\\]*"\])+|\.')

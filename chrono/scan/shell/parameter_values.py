@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
 from chrono.scan.shell import globs
 from chrono.scan.shell.ansi import decode_ansi
 from chrono.scan.shell.arithmetic import Failed
@@ -14,6 +12,12 @@ from chrono.scan.shell.syntax import Param, Word
 from chrono.scan.shell.values import MANY_FIELDS
 from chrono.scan.shell.zsh import modified
 from chrono.tuples import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Protocol
+else:
+    Protocol = object
 
 
 class ListValue(NamedTuple):

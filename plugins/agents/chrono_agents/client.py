@@ -9,13 +9,18 @@ import json
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from chrono.agents import hooktree, ownfile
 from chrono.agents.hookcommand import posix_command
 from chrono.agents.hooktree import HookTree
 from chrono.agents.payload import Dialect, decode, plain, read_object, to_stderr
 from chrono.agents.protocol import API_VERSION, Call, Decision, Inspection, Reply
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Protocol
+else:
+    Protocol = object
 
 Body = dict[str, object]
 
