@@ -47,6 +47,8 @@ Get-Content|Path|Force Wait Raw AsByteStream|LiteralPath ReadCount TotalCount Ta
   Include Exclude Credential Delimiter Encoding Stream
 Get-ChildItem|Path Filter|Recurse Force Name Directory File Hidden ReadOnly System FollowSymlink|LiteralPath
   Include Exclude Depth Attributes
+Get-EventLog|LogName|List AsBaseObject AsString|ComputerName Newest After Before UserName InstanceId Index EntryType
+  Source Message
 Get-Item|Path|Force|LiteralPath Filter Include Exclude Credential Stream
 Resolve-Path|Path|Relative|LiteralPath Credential
 Convert-Path|Path||LiteralPath
