@@ -56,11 +56,11 @@ def _turn(fd: int, size: int, witness: Witness) -> bool | None:
         except OSError:
             return False
         else:
-            if not looks or witness.state().acknowledged < size:
+            if not looks or witness.news().acknowledged < size:
                 return True
             flock(fd, LOCK_UN)
             return None
-        if witness.state().acknowledged >= size:
+        if witness.news().acknowledged >= size:
             return None
         now = time.monotonic()
         deadline = deadline or now + PATIENCE_S
@@ -72,7 +72,7 @@ def _turn(fd: int, size: int, witness: Witness) -> bool | None:
 
 def _written(fd: int, path: str, size: int, witness: Witness) -> int:
     """How many records a sync of `fd` covers: those of the writers that came meanwhile, too, if into the same file."""
-    mark = witness.state().mark
+    mark = witness.news().mark
     if mark is None or mark.size <= size:
         return size
     try:

@@ -58,6 +58,17 @@ class State(NamedTuple):
 EMPTY = State(None, 0, None, 0, 0)
 
 
+class _Upto(NamedTuple):
+    """What the first `end` bytes of the file say."""
+
+    end: int
+    state: State
+
+
+_NOTHING = _Upto(0, EMPTY)
+_UNFORESEEN = _Upto(-1, EMPTY)
+
+
 class Witness:
     """The witness file of one log; created 0600 where missing.
 
@@ -69,29 +80,41 @@ class Witness:
         self._lock = lock
         self._fd = -1
         self._inode = (0, 0)
-        self._read = 0  # bytes of the file that `_state` reflects, up to a line's end
-        self._state = EMPTY
+        self._known = _NOTHING  # what was read, up to a line's end
+        self._due = _NOTHING  # what the file holds where nobody else wrote after that
         self._torn = False
 
     def state(self) -> State:
         """What the file says now. Raises AuditUnverifiable where it is no plain file of this user."""
         size = self._open(create=False)
-        if size is None:
-            return EMPTY
-        if size < self._read:
-            self._read, self._state = 0, EMPTY
-        if size > self._read:
-            data = os.pread(self._fd, size - self._read, self._read)
+        return EMPTY if size is None else self._caught_up(size)
+
+    def news(self) -> State:
+        """As `state`, of the file that is open, without a look at its path: enough right after one. A file that was
+        compacted meanwhile is noticed."""
+        info = os.fstat(self._fd) if self._fd >= 0 else None
+        return self._caught_up(info.st_size) if info is not None and info.st_nlink else self.state()
+
+    def _caught_up(self, size: int) -> State:
+        """The state at `size` bytes; what this process wrote is not read again where nobody else wrote."""
+        if size == self._due.end:
+            self._known = self._due
+        known = self._known if size >= self._known.end else _NOTHING
+        if size > known.end:
+            data = os.pread(self._fd, size - known.end, known.end)
             whole = data.rfind(b"\n") + 1
-            self._state = _replay(data[:whole], self._state)
-            self._read += whole
+            known = _Upto(known.end + whole, _replay(data[:whole], known.state))
             self._torn = whole != len(data)
-        return self._state
+        self._known = self._due = known
+        return known.state
 
     def appended(self, mark: Mark) -> None:
         """Notes an append (`A`), before it is acknowledged. The caller holds the log's lock, and has read `state`."""
-        size = self._write(_marked(mark), mark=mark)
-        if size > COMPACT_BYTES:
+        if self._fd < 0:
+            self._open(create=True)  # else it is the file that `state` saw: under the log's lock nobody replaces it
+        state = self._due.state
+        self._write(_marked(mark), State(mark, *state[1:]))
+        if max(self._due.end, self._known.end) > COMPACT_BYTES:
             try:
                 self._compact()
             except (OSError, Locked, AuditUnverifiable):
@@ -99,29 +122,36 @@ class Witness:
 
     def acknowledged(self, size: int) -> None:
         """Notes that `size` records are on the disk (`S`)."""
-        self._write(f"S {size}\n", acknowledged=size)
+        if self._fd < 0:
+            self._open(create=True)
+        line = f"S {size}\n"
+        mark, known, *rest = self._due.state
+        self._write(line, State(mark, max(known, size), *rest))
+        if not os.fstat(self._fd).st_nlink:  # compacted since it was opened: the line is for the new file
+            self._open(create=True)
+            self._write(line)
 
     def latch(self, alarm: Alarm) -> None:
         """Latches `alarm`; the first one stays. The next mark counts from here on."""
-        self._write(_latched(alarm))
+        self._told(_latched(alarm))
 
     def reset(self) -> None:
         """Ends the alarm; the next mark counts from here on."""
-        self._write("R\n")
+        self._told("R\n")
 
     def dropped(self) -> None:
         """Counts an entry that could not be recorded, because the log was locked for too long."""
-        self._write("D 1\n")
+        self._told("D 1\n")
 
     def counted(self, dropped: int) -> None:
         """Notes that a record tells of `dropped` lost entries."""
-        self._write(f"C {dropped}\n")
+        self._told(f"C {dropped}\n")
 
     def close(self) -> None:
         """Closes the file; it is opened again by itself."""
         if self._fd >= 0:
             os.close(self._fd)
-        self._fd, self._read, self._state, self._torn = -1, 0, EMPTY, False
+        self._fd, self._known, self._due, self._torn = -1, _NOTHING, _NOTHING, False
 
     def __del__(self) -> None:
         with suppress(Exception):  # at the end of a process `os` may be gone already
@@ -158,31 +188,25 @@ class Witness:
         self._fd, self._inode = fd, (info.st_dev, info.st_ino)
         return info.st_size
 
-    def _write(self, line: str, *, mark: Mark | None = None, acknowledged: int = 0) -> int:
-        """Appends `line`; the size of the file afterwards, as far as this process knows.
+    def _told(self, line: str) -> None:
+        """Appends a line of the rare kinds."""
+        self._open(create=True)
+        self._write(line)
 
-        `mark` or `acknowledged` is what the line says: where nobody else wrote meanwhile, it need not be read again.
-        """
-        # Under the log's lock nobody replaces the file, so a mark goes where `state` has just looked.
-        size = self._read if mark is not None and self._fd >= 0 else self._open(create=True) or 0
+    def _write(self, line: str, after: State | None = None) -> None:
+        """Appends `line` to the open file. `after`: the state that it leads to, where that is known."""
         data = line.encode("ascii")
-        if self._torn and (mark is not None or size > self._read):
+        if self._torn:
             data = b"\n" + data  # a write that was cut off must not swallow this line
         write_all(self._fd, data)
-        if (mark is None and not acknowledged) or self._torn:
-            return size + len(data)
-        end = os.lseek(self._fd, 0, os.SEEK_CUR)
-        if end - len(data) == self._read:
-            self._read = end
-            before, known, alarm, resets, dropped = self._state
-            self._state = State(mark or before, max(known, acknowledged), alarm, resets, dropped)
-        return end
+        foreseen = after is not None and not self._torn and self._due.end >= 0
+        self._due = _Upto(self._due.end + len(data), after) if foreseen and after is not None else _UNFORESEEN
 
     def _compact(self) -> None:
         """Rewrites the file as its state. A line that another process adds meanwhile is carried over."""
         with file_lock(self._lock, timeout_s=LOCK_WAIT_S):
             state = self.state()
-            old, read = os.dup(self._fd), self._read
+            old, read = os.dup(self._fd), self._known.end
             try:
                 atomic_write(self._path, "".join(_lines_of(state)).encode("ascii"))
                 late = os.pread(old, COMPACT_BYTES, read)

@@ -151,6 +151,7 @@ def test_a_line_of_another_writer_survives_a_compaction(witness: Witness, monkey
         real(path, data)
 
     monkeypatch.setattr(module, "atomic_write", late)
+    witness.state()
     witness.appended(mark(2))
     assert again(witness).state() == State(mark(2), 7, None, 0, 0)
 
@@ -213,3 +214,32 @@ def test_a_log_without_its_witness_is_a_mismatch_and_an_empty_one_is_not() -> No
     assert found is not None
     assert found.code == "witness-missing"
     assert compare(EMPTY, 0, None).mismatch is None
+
+
+def test_an_acknowledgement_reaches_the_file_that_replaced_the_open_one(witness: Witness) -> None:
+    other = again(witness)
+    witness.appended(mark(1))
+    other.state()
+    with open(witness._path, "ab") as file:
+        file.write(b"S 1\n" * (COMPACT_BYTES // 4))
+    witness.state()
+    witness.appended(mark(2))  # compacts
+    other.acknowledged(2)
+    assert again(witness).state() == other.news() == State(mark(2), 2, None, 0, 0)
+
+
+def test_what_this_process_wrote_is_read_again_only_where_another_wrote_too(
+    witness: Witness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = again(witness)
+    witness.state()
+    reads = []
+    real = os.pread
+    monkeypatch.setattr(os, "pread", lambda *args: reads.append(args) or real(*args))
+    witness.appended(mark(1))
+    witness.acknowledged(1)
+    assert witness.state() == State(mark(1), 1, None, 0, 0) and not reads
+    witness.appended(mark(2))
+    other.dropped()
+    witness.acknowledged(2)
+    assert witness.news() == witness.state() == State(mark(2), 2, None, 0, 1) and len(reads) == 1
