@@ -116,10 +116,10 @@ def _remove_item(name: str, parsed: Parsed) -> Iterator[Claim]:
     if filters:
         yield from _all(_filtered(words, filters), "delete", True)
         return
-    yield from _all(_without_output(words), "delete-tree" if tree else "delete", True)
+    yield from _all(without_output(words), "delete-tree" if tree else "delete", True)
 
 
-def _without_output(words: tuple[Word, ...]) -> tuple[Word, ...]:
+def without_output(words: tuple[Word, ...]) -> tuple[Word, ...]:
     """`bin` beside `obj` is what .NET builds; alone it may be anything."""
     if not any(_last(word) == "obj" for word in words):
         return words

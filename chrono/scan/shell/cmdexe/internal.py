@@ -62,10 +62,10 @@ def _plain(m: Machine, name: str, rest: str, redirects: tuple[Redirect, ...]) ->
             if redirect.op.startswith(">") and redirect.fd == 1 and isinstance(redirect.target, str):
                 m.write(redirect.target, text.rstrip() + "\n", redirect.op == ">>")
     elif name == "set":
-        _set(m, text.strip())
+        _set(m, text.strip(), redirects)
 
 
-def _set(m: Machine, text: str) -> None:
+def _set(m: Machine, text: str, redirects: tuple[Redirect, ...]) -> None:
     found = re.match(r"/([ap])\s*", text, re.I)
     mode = found.group(1).lower() if found else ""
     if found:
@@ -77,12 +77,21 @@ def _set(m: Machine, text: str) -> None:
     name = name.strip().rstrip("+-*/%").lower()
     if not equals or not name:
         return
-    if (mode == "a" and not value.strip().isdigit()) or mode == "p":
+    if mode == "a" and not value.strip().isdigit():
         value = "\0"
+    elif mode == "p":
+        value = _first_line(m, redirects)
     if value == "":
         m.variables.pop(name, None)
     else:
         m.variables[name] = value
+
+
+def _first_line(m: Machine, redirects: tuple[Redirect, ...]) -> str:
+    """What `set /p` reads: the first line of the file that its input comes from, where that is known."""
+    files = [redirect.target for redirect in redirects if redirect.op == "<" and isinstance(redirect.target, str)]
+    text = m.known_file(files[-1]) if files else None
+    return "\0" if text is None else text.partition("\n")[0].strip()
 
 
 def split_switches(text: str) -> list[str]:

@@ -10,7 +10,9 @@ import re
 from chrono.scan.command import Redirect as Redirected
 from chrono.scan.shell.cmdexe.expansion import percent
 from chrono.scan.shell.cmdexe.internal import INTERNAL, run_internal
+from chrono.scan.shell.cmdexe.loops import MAX_UNROLLED, rows_of
 from chrono.scan.shell.cmdexe.machine import MAX_CALLS, Machine
+from chrono.scan.shell.cmdexe.output import output_of
 from chrono.scan.shell.cmdexe.parser import (
     For,
     Group,
@@ -25,9 +27,7 @@ from chrono.scan.shell.cmdexe.parser import (
     words_of,
 )
 from chrono.scan.shell.values import join_text, to_word
-from chrono.scan.wintouch import below
 
-MAX_UNROLLED = 24
 _NAME = re.compile(r'\s*((?:"[^"]*"?|[^\s",;=/])+(?:/[^\s",;=/]+)*/?|/[^\s",;=]*)')
 _SCRIPTS = (".bat", ".cmd")
 
@@ -67,7 +67,7 @@ def run(m: Machine, node: object, base: int | None = None) -> None:
         for redirect in _redirects(m, node.redirects):
             m.writes.append((redirect, m.here))
             if redirect.op.startswith(">") and isinstance(redirect.target, str):
-                m.write(redirect.target, _output(node, m), redirect.op == ">>")
+                m.write(redirect.target, output_of(m, node), redirect.op == ">>")
     elif isinstance(node, If):
         _if(m, node, base)
     elif isinstance(node, For):
@@ -78,31 +78,21 @@ def run(m: Machine, node: object, base: int | None = None) -> None:
 
 def _joined(m: Machine, node: Joined, base: int | None) -> None:
     if node.op == "|":
-        before, stdin = m.upstream, m.stdin
+        before, stdin, piping = m.upstream, m.stdin, m.piping
+        m.piping = True
         count = len(m.commands)
         run(m, node.left, base)
-        m.stdin = _output(node.left, m)
+        m.stdin = output_of(m, node.left)
         feeds = tuple(command.argv for command in m.commands[count:] if command.via == m.via)
         m.upstream = (*before, *feeds)
         run(m, node.right, base)
-        m.upstream, m.stdin = before, stdin
+        m.upstream, m.stdin, m.piping = before, stdin, piping
         return
     run(m, node.left, base)
     after = m.after
     m.after = {"&&": "success", "||": "failure"}.get(node.op, after)
     run(m, node.right, base)
     m.after = after
-
-
-def _output(node: object, m: Machine) -> str:
-    """What the left of a pipe writes: the text of an `echo`, else unknown."""
-    if isinstance(node, Simple):
-        text = m.expand(node.text)
-        if text[:5].lower() in ("echo ", "echo.", "echo("):
-            return text[5:] + "\n"
-    if isinstance(node, Group) and all(isinstance(inner, Simple) for inner in node.body):
-        return "".join(_output(inner, m) for inner in node.body)
-    return "\0"
 
 
 def _redirects(m: Machine, redirects: tuple[Redirect, ...]) -> tuple[Redirected, ...]:
@@ -177,6 +167,8 @@ def _program(m: Machine, name: str, rest: str, redirects: tuple[Redirected, ...]
             tail = found.group(3).strip()
             m.emit([program, f"/{found.group(2).lower()}", tail], builtin=False, redirects=redirects, via=via)
             return
+    if m.args and (m.piping or "start" in via) and name.lower() == m.args[0].lower():
+        m.emit(["fork-bomb"], builtin=True)
     if "/" not in program and m.cwd and "\0" not in m.cwd:
         # cmd.exe looks into the folder first.
         for ending in ("", *_SCRIPTS) if base.endswith(_SCRIPTS) else _SCRIPTS:
@@ -289,91 +281,23 @@ def _join(m: Machine, variables: dict[str, str], cwd: str) -> None:
 
 
 def _for(m: Machine, node: For, base: int | None) -> None:
-    kept = dict(m.loops)
-    for value in _values(m, node)[:MAX_UNROLLED]:
+    kept, upstream = dict(m.loops), m.upstream
+    count = len(m.commands)
+    rows = rows_of(m, node, run)
+    if "f" in node.mode:
+        # What the loop goes through feeds what it runs.
+        m.upstream = (*upstream, *(command.argv for command in m.commands[count:]))
+    feeds = m.upstream
+    for row in rows[:MAX_UNROLLED]:
         m.step()
-        m.loops[node.variable] = value
-        for at, letter in enumerate("jklmnop" if node.variable == "i" else _following(node.variable)):
-            if node.mode == "f" and at < 4:
-                m.loops.setdefault(letter, "\0")
+        m.upstream = feeds
+        for at, value in enumerate(row):
+            m.loops[_letter(node.variable, at)] = value
         run(m, node.body, base)
         m.loops = dict(kept)
+    m.upstream = upstream
 
 
-def _following(letter: str) -> str:
-    return "".join(chr(ord(letter) + step) for step in range(1, 5)) if letter.isalpha() and letter < "w" else ""
-
-
-def _values(m: Machine, node: For) -> list[str]:
-    source = m.expand(node.source)
-    if node.mode == "l":
-        return _counted(source)
-    if "f" in node.mode:
-        return _lines(m, node, source)
-    words = words_of(source, signs=",;=")
-    if "r" in node.mode:
-        folder = words_of(m.expand(node.options))[:1] or ["."]
-        return [
-            "".join("\0" if p is None else p for p in _pieces(below(folder[0].rstrip("\\/"), word))) for word in words
-        ]
-    if len(words) > MAX_UNROLLED:
-        return [join_text(words[:64]) if len(words) <= 64 else "\0"]
-    return words
-
-
-def _pieces(word: object) -> tuple[str | None, ...]:
-    return (word,) if isinstance(word, str) else tuple(getattr(word, "pieces", (None,)))
-
-
-def _counted(source: str) -> list[str]:
-    try:
-        first, step, last = (int(part) for part in words_of(source, signs=",;="))
-    except ValueError:
-        return ["\0"]
-    if step == 0:
-        return ["\0"]
-    found = range(first, last + (1 if step > 0 else -1), step)
-    return [str(number) for number in found] if len(found) <= MAX_UNROLLED else ["\0"]
-
-
-def _lines(m: Machine, node: For, source: str) -> list[str]:
-    """What `for /f` goes through: the output of a command, a string, or lines of files."""
-    back = "usebackq" in node.options.lower()
-    quote = source[:1]
-    if (quote == "'" and not back) or (quote == "`" and back):
-        text = source[1:-1] if source[-1:] == quote and len(source) > 1 else source[1:]
-        count = len(m.commands)
-        for inner in Parser(percent(text, m.value, m.args)).line():
-            run(m, inner)
-        return _listed(m, count)
-    if (quote == '"' and not back) or (quote == "'" and back):
-        words = words_of(source.strip("\"'"))
-        return ([source.strip("\"'")] if "delims=" in node.options.lower() else words[:1]) or [""]
-    path = m.absolute(source)
-    text_of_file = m.files.get(path) if path else None
-    if text_of_file is not None:
-        return [line for line in text_of_file.splitlines() if line.strip()][:MAX_UNROLLED]
-    return ["\0"]
-
-
-def _listed(m: Machine, count: int) -> list[str]:
-    """The names that a listing command puts out, as a pattern."""
-    for command in m.commands[count:]:
-        argv = [word if isinstance(word, str) else "\0" for word in command.argv]
-        if argv[0].lower() != "dir":
-            continue
-        options = "".join(word.lower() for word in argv[1:] if word.startswith("/"))
-        words = [word for word in argv[1:] if not word.startswith("/")] or ["."]
-        found: list[str] = []
-        for word in words:
-            plain = word.replace("\\", "/")
-            above, sign, last = plain.rpartition("/")
-            if "*" not in last and "?" not in last:
-                above, sign, last = plain.rstrip("/"), "/", "*"
-            if "/s" in options:
-                found.append("".join("\0" if p is None else p for p in _pieces(below(above if sign else ".", last))))
-            else:
-                # `dir /b` puts out bare names.
-                found.append(last)
-        return found
-    return ["\0"]
+def _letter(first: str, step: int) -> str:
+    """The variable that takes the token `step` places behind the first one."""
+    return chr(ord(first) + step) if step else first

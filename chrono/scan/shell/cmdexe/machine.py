@@ -11,7 +11,7 @@ from chrono.scan.command import UNKNOWN, Command, Redirect, Refusal, Word
 from chrono.scan.shell.cmdexe.expansion import late, usual_value, with_loop_variables
 from chrono.scan.shell.cmdexe.parser import TooMuch
 from chrono.scan.shell.values import to_word
-from chrono.scan.shell.windows import started_by
+from chrono.scan.shell.windows import file_text, started_by
 from chrono.scan.world import World
 
 MAX_STEPS = 4_000
@@ -45,6 +45,7 @@ class Machine:
         self.source = ""
         self.upstream: tuple[tuple[Word, ...], ...] = ()
         self.stdin: str | None = None
+        self.piping = False
         self.after = "always"
         self.calls = 0
         self.steps = 0
@@ -113,6 +114,11 @@ class Machine:
             for inner in started_by(argv, self.world, cwd=self.cwd, via=chain, span=self.here):
                 self.commands.append(inner._replace(after=self.after))
         self.upstream = (*self.upstream, argv)
+
+    def known_file(self, path: str) -> str | None:
+        """The text of a file that the text has written itself or that is on the machine, where it is small."""
+        full = self.absolute(path)
+        return None if full is None else file_text(self.world, self.files, full)
 
     def write(self, path: str, text: str, append: bool) -> None:
         """Remembers what the text writes into a file, so that it can be followed."""

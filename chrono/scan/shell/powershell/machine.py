@@ -25,6 +25,7 @@ from chrono.scan.shell.powershell.values import (
     words_of,
 )
 from chrono.scan.shell.values import to_word
+from chrono.scan.shell.windows import file_text
 from chrono.scan.world import World
 from chrono.tuples import NamedTuple
 
@@ -34,7 +35,6 @@ MAX_WORDS = 1_000
 MAX_CALLS = 8
 MAX_EVALS = 6
 MAX_UNROLLED = 24
-MAX_FILE_BYTES = 200_000
 MAX_EMITTED_CHOICES = 6
 
 
@@ -210,18 +210,8 @@ class Machine:
 
     def known_file(self, path: str) -> str | None:
         """The text of a file that the text has written itself or that is on the machine, where it is small."""
-        from chrono.scan.world import Read
-
         full = self.absolute(path)
-        if full is None:
-            return None
-        if full in self.files:
-            return self.files[full]
-        answer = self.world.read(full, MAX_FILE_BYTES)
-        if not isinstance(answer, Read):
-            return None
-        text = answer.data.decode("utf-8", "replace")
-        return None if "\0" in text else text
+        return None if full is None else file_text(self.world, self.files, full)
 
     def write(self, path: Value, text: Value, append: bool) -> None:
         """Remembers what the text writes into a file, so that it can be followed."""

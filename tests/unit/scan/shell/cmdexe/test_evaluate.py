@@ -8,7 +8,7 @@ from chrono.scan.command import Evaluation, Pattern
 from chrono.scan.shell.cmdexe.evaluate import evaluate_cmd, without_outer_quotes
 from chrono.testing.world import FakeWorld
 
-WORLD = FakeWorld({"/home/dev/proj/build.cmd": "@echo off\n"})
+WORLD = FakeWorld({"/home/dev/proj/build.cmd": "@echo off\n", "/home/dev/proj/words.txt": "first word\n"})
 WIPE = ("rd", "/s", "/q", "C:\\Users")
 
 
@@ -156,3 +156,48 @@ def test_links_and_drives_of_the_text_are_seen_through() -> None:
     for text in ("mklink /j dist C:\\Users & rd /s /q dist\\dev", "subst X: C:\\Users & rd /s /q X:\\dev"):
         assert ("rd", "/s", "/q", "C:/Users/dev") in argvs(text)
     assert ("rd", "/s", "/q", "other\\dev") in argvs("mklink /j dist C:\\Users & rd /s /q other\\dev")
+
+
+@pytest.mark.parametrize(
+    ("loop", "wanted"),
+    [
+        ("for /f %a in ('echo one two') do x %a", ("x", "one")),
+        ("for /f \"tokens=*\" %a in ('echo rd /s /q C:\\Users') do %a", WIPE),
+        ('for /f "delims=" %a in ("rd /s /q C:\\Users") do call %a', WIPE),
+        ("for /f \"tokens=2\" %a in ('echo one two') do x %a", ("x", "two")),
+        ("for /f \"tokens=1,3\" %a in ('echo p q r') do x %a %b", ("x", "p", "r")),
+        ("for /f \"tokens=2-3\" %a in ('echo p q r') do x %b %a", ("x", "r", "q")),
+        ("for /f \"tokens=1*\" %a in ('echo p q r') do x %b", ("x", "q", "r")),
+        ("for /f \"tokens=2 delims=:\" %a in ('echo p:q') do x %a", ("x", "q")),
+        ("for /f \"skip=1\" %a in ('(echo p^&echo q)') do x %a", ("x", "q")),
+        ('for /f "usebackq" %a in (`echo p`) do x %a', ("x", "p")),
+        ("for /f %a in (words.txt) do x %a", ("x", "first")),
+        ("for /f %a in ('type words.txt') do x %a", ("x", "first")),
+        ("(echo a&echo b) > f.txt & for /f %a in (f.txt) do x %a", ("x", "b")),
+        ("echo rd /s /q C:\\Users> f.txt & set /p z=< f.txt & call %z%", WIPE),
+        ("for /r %a in (*.md) do x %a", ("x", Pattern(("./", None, ".md")))),
+        ("for /f \"delims=\" %a in ('dir /b /s *.md') do x %a", ("x", Pattern(("./", None, ".md")))),
+        ("for /f \"delims=\" %a in ('dir /b /s /ad logs') do x %a", ("x", Pattern(("./", None, "/logs")))),
+        ("for /d /r %a in (bin obj) do x %a", ("x", Pattern(("./", None, "/obj")))),
+    ],
+)
+def test_loops_cut_what_they_go_through(loop: str, wanted: tuple[object, ...]) -> None:
+    assert wanted in argvs(loop)
+
+
+def test_a_token_of_an_unknown_line_is_unknown() -> None:
+    assert ("x", Pattern((None,)), Pattern((None,))) in argvs("for /f \"tokens=1,2\" %a in ('prog') do x %a %b")
+    assert read("for /f %a in ('prog') do x %a").commands[-1].upstream == (("prog",),)
+    assert read("for /f %a in (unseen.txt) do x %a").commands[-1].upstream == (("type", "unseen.txt"),)
+
+
+def test_bin_beside_obj_is_what_a_build_makes() -> None:
+    assert argvs("for %a in (bin obj) do x %a") == [("x", "obj")]
+    assert argvs("for %a in (bin) do x %a") == [("x", "bin")]
+
+
+def test_a_script_that_starts_itself_beside_itself_is_told() -> None:
+    for text in ("%0|%0", "start %0", "start /b %0"):
+        found = evaluate_cmd(text, WORLD, script=True, via=("f.bat",))
+        assert ("fork-bomb",) in [command.argv for command in found.commands], text
+    assert ("fork-bomb",) not in argvs("%0", script=True) + argvs("f.bat|more", script=True)
