@@ -6,6 +6,7 @@ What a record must hold is left to `audit.record`.
 from __future__ import annotations
 
 import json
+from binascii import a2b_base64, b2a_base64
 from collections.abc import Callable
 from json import JSONDecodeError
 from json.encoder import encode_basestring
@@ -81,6 +82,19 @@ def _plainly_flat(line: bytes) -> bool:
 def sha256_hex(data: bytes) -> str:
     """SHA-256 of `data`, 64 lower-case hex characters."""
     return sha256(data).hexdigest()
+
+
+def base64_of(data: bytes) -> str:
+    """RFC 4648 section 4, padded, on one line."""
+    return b2a_base64(data, newline=False).decode("ascii")
+
+
+def from_base64(text: str | bytes) -> bytes:
+    """The inverse of `base64_of`. Raises ValueError on any other spelling: white space, stray bits, missing padding."""
+    data = a2b_base64(text)
+    if b2a_base64(data, newline=False) != (text.encode("ascii") if isinstance(text, str) else text):
+        raise ValueError("not base64 in its one form")
+    return data
 
 
 def recordable(text: str) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
-import threading
 import time
+from _thread import LockType, allocate_lock, get_ident
 
 from chrono.errors import Locked
 
@@ -15,8 +15,8 @@ except ImportError:  # Windows: msvcrt.locking, same order of steps
     fcntl = None  # type: ignore[assignment]
     import msvcrt
 
-_threads: dict[str, threading.Lock] = {}
-_threads_guard = threading.Lock()
+_threads: dict[str, LockType] = {}
+_threads_guard = allocate_lock()  # `threading` itself costs a hook more than it is used for
 
 
 def fsync_dir(path: str) -> None:
@@ -40,7 +40,7 @@ def atomic_write(path: str, data: bytes, *, mode: int = 0o600, durable: bool = T
     Raises OSError and leaves the old file where any step fails.
     """
     folder = os.path.dirname(path) or "."
-    temp = os.path.join(folder, f".tmp-{os.getpid()}-{threading.get_ident():x}-{os.urandom(4).hex()}")
+    temp = os.path.join(folder, f".tmp-{os.getpid()}-{get_ident():x}-{os.urandom(4).hex()}")
     fd = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), mode)
     try:
         try:
@@ -69,19 +69,19 @@ def write_all(fd: int, data: bytes) -> None:
         written += os.write(fd, memoryview(data)[written:])
 
 
-def _thread_lock(path: str) -> threading.Lock:
+def _thread_lock(path: str) -> LockType:
     """One lock a spelling of the path is enough: it only spares threads the waiting loop, `flock` keeps them apart."""
     lock = _threads.get(path)
     if lock is None:
         with _threads_guard:
-            lock = _threads.setdefault(path, threading.Lock())
+            lock = _threads.setdefault(path, allocate_lock())
     return lock
 
 
 def _forget_locks_of_the_parent() -> None:
     """A forked child must not inherit a lock that a thread of its parent holds."""
     global _threads_guard
-    _threads_guard = threading.Lock()
+    _threads_guard = allocate_lock()
     _threads.clear()
 
 

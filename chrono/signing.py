@@ -5,10 +5,10 @@ Where a key is kept is left to `audit.keys`; what is signed to `audit.record` an
 
 from __future__ import annotations
 
-import base64
 import binascii
 from functools import lru_cache
 
+from chrono.canonical import base64_of, from_base64
 from chrono.digest import sha256
 from chrono.errors import KeyRefused
 from chrono.tuples import NamedTuple
@@ -50,7 +50,7 @@ class PublicKey(NamedTuple):
     @property
     def text(self) -> str:
         """Base64 of the raw bytes."""
-        return base64.b64encode(self.raw).decode("ascii")
+        return base64_of(self.raw)
 
     def verifies(self, signature: bytes, data: bytes) -> bool:
         """Whether `signature` over `data` is this key's, in its only form (RFC 8032 section 5.1.7: S < L)."""
@@ -87,8 +87,8 @@ def public_key(raw: bytes) -> PublicKey:
 def public_key_of_text(text: str) -> PublicKey:
     """A public key from base64 of its 32 raw bytes. Raises KeyRefused."""
     try:
-        raw = base64.b64decode(text, validate=True)
-    except (binascii.Error, ValueError):
+        raw = from_base64(text)
+    except ValueError:
         raise KeyRefused("a public key is base64 of 32 bytes") from None
     return public_key(raw)
 

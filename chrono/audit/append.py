@@ -10,7 +10,6 @@ import errno
 import os
 from binascii import b2a_base64
 from collections.abc import Callable
-from contextlib import suppress
 from functools import cache
 from itertools import islice
 
@@ -135,8 +134,10 @@ class AuditLog:
 
     def __del__(self) -> None:
         # Who forgets a workspace, say a long-lived program with the SDK, must not run out of descriptors.
-        with suppress(Exception):
+        try:
             self.close()
+        except Exception:  # noqa: S110
+            pass  # at the end of a process `os` may be gone already
 
     def _acknowledge(self, fd: int, size: int, end: int) -> None:
         try:
@@ -152,8 +153,10 @@ class AuditLog:
         """A witness that is away is told later: by the next append, or by a verification."""
         from chrono.audit.overseen import told
 
-        with suppress(ChronoError, OSError):
+        try:
             told(path, self.log_id, fd, size, end)
+        except (ChronoError, OSError):
+            pass
 
     def _count_dropped(self) -> None:
         try:

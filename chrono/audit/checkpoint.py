@@ -5,10 +5,9 @@ Where it is kept is left to `audit.head` and `audit.witness`.
 
 from __future__ import annotations
 
-import base64
-import binascii
 from functools import lru_cache
 
+from chrono.canonical import base64_of, from_base64
 from chrono.digest import sha256
 from chrono.signing import PublicKey, Signer
 from chrono.tuples import NamedTuple
@@ -35,7 +34,7 @@ class Checkpoint(NamedTuple):
     @property
     def text(self) -> str:
         """The signed text: origin, size, base64 root, each with LF (C2SP tlog-checkpoint)."""
-        root = binascii.b2a_base64(self.root, newline=False).decode("ascii")
+        root = base64_of(self.root)
         return f"{ORIGIN_PREFIX}{self.log}\n{self.size}\n{root}\n"
 
 
@@ -52,7 +51,7 @@ def sign(checkpoint: Checkpoint, signer: Signer | None) -> str:
         return text + "\n"
     origin = checkpoint.origin
     blob = key_hash(origin, signer.public) + signer.sign(text.encode("ascii"))
-    return f"{text}\n{_DASH}{origin} {binascii.b2a_base64(blob, newline=False).decode('ascii')}\n"
+    return f"{text}\n{_DASH}{origin} {base64_of(blob)}\n"
 
 
 def parse(note: str) -> tuple[Checkpoint, tuple[tuple[str, bytes], ...]]:
@@ -104,9 +103,6 @@ def verified(note: str, *, log: str, key: PublicKey | None) -> Checkpoint:
 
 def _base64(text: str) -> bytes:
     try:
-        data = base64.b64decode(text, validate=True)
-    except (binascii.Error, ValueError):
+        return from_base64(text)
+    except ValueError:
         raise NotACheckpoint("malformed base64") from None
-    if base64.b64encode(data).decode("ascii") != text:
-        raise NotACheckpoint("base64 with stray bits")
-    return data

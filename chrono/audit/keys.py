@@ -5,12 +5,11 @@ What a key does is left to `signing`; which key a log trusts to `audit.pin`.
 
 from __future__ import annotations
 
-import base64
-import binascii
 import os
 import stat
 from collections.abc import Mapping
 
+from chrono.canonical import from_base64
 from chrono.errors import KeyRefused, UsageError
 from chrono.files import atomic_write
 from chrono.layout import HomeLayout
@@ -123,8 +122,8 @@ def signer_of_text(text: str, passphrase: str | None = None) -> Signer:
     if text.lstrip().startswith("-----BEGIN "):
         return _signer_of_pem(text.encode("utf-8", "surrogateescape"), passphrase)
     try:
-        seed = base64.b64decode(text.strip(), validate=True)
-    except (binascii.Error, ValueError):
+        seed = from_base64(text.strip())
+    except ValueError:
         raise KeyRefused("CHRONO_AUDIT_KEY is no key", _KEY_HINT) from None
     if len(seed) != 32:
         raise KeyRefused(f"CHRONO_AUDIT_KEY holds {len(seed)} bytes, not 32", _KEY_HINT)

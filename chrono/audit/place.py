@@ -9,7 +9,6 @@ import errno
 import os
 import stat
 import time
-from contextlib import suppress
 
 from chrono.audit.pin import Pin, read_pin, write_pin
 from chrono.audit.record import MAX_LINE_BYTES, Record, read
@@ -290,12 +289,13 @@ def first_line(place: LogPlace) -> bytes:
     if not closed:
         return b""
     form, path = next(iter(closed[max(closed)].items()))
-    with suppress(FileNotFoundError, SegmentBroken):
+    try:
         fd, _ = open_plain(path, os.O_RDONLY)
         with Text((Part(fd, form, 0, 1 << 62, os.path.basename(path)),)) as text:
             line, newline, _ = text.pread(MAX_LINE_BYTES + 1, 0).partition(b"\n")
-        return line if newline else b""
-    return b""
+    except (FileNotFoundError, SegmentBroken):
+        return b""
+    return line if newline else b""
 
 
 def first_record(place: LogPlace) -> Record | None:

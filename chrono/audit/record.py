@@ -5,13 +5,22 @@ Appending is left to `audit.log`, judging a whole log to `audit.verify`.
 
 from __future__ import annotations
 
-import base64
-import binascii
 import re
 from collections.abc import Callable
 from operator import itemgetter
 
-from chrono.canonical import MAX_INT, Json, NotCanonical, canonical_bytes, parse, quoted, recordable, sha256_hex
+from chrono.canonical import (
+    MAX_INT,
+    Json,
+    NotCanonical,
+    base64_of,
+    canonical_bytes,
+    from_base64,
+    parse,
+    quoted,
+    recordable,
+    sha256_hex,
+)
 from chrono.signing import PublicKey, Signer
 from chrono.tuples import NamedTuple
 
@@ -159,8 +168,8 @@ def _sealed(value: dict[str, Json], signer: Signer | None) -> bytes:
 def _signed(body: bytes, signer: Signer | None) -> bytes:
     if signer is None:
         return body
-    signature = binascii.b2a_base64(signer.sign(SIGNED_PREFIX + body), newline=False)
-    return body[:-1] + b',"sig":"' + signature + b'"}'
+    signature = base64_of(signer.sign(SIGNED_PREFIX + body))
+    return body[:-1] + b',"sig":"' + signature.encode("ascii") + b'"}'
 
 
 # Nearly every record holds nothing but short texts and numbers. Their line is put together here, at a fifth of the
@@ -211,20 +220,31 @@ def _plain_members(
     limit: int,
 ) -> list[str] | None:
     names, ordered = order
-    members = []
-    for name, value in zip(names, ordered(values)):  # noqa: B905 - one comes from the other
-        if value is None or value == "" or value == ():
-            continue
-        kind = type(value)
-        if kind is str and len(value) <= limit:  # type: ignore[arg-type]
-            members.append(name + quoted(value))  # type: ignore[arg-type]
-        elif kind is int and -MAX_INT <= value <= MAX_INT:  # type: ignore[operator]
-            members.append(f"{name}{value}")
-        elif name == '"rules":':
-            members.append(f"{name}[{','.join(map(quoted, value))}]")  # type: ignore[call-overload]
-        else:
-            return None
+    try:
+        members = [
+            name + _FORMS[type(value)](value)
+            for name, value in zip(names, ordered(values))  # noqa: B905 - one comes from the other
+            if value or value == 0
+        ]
+    except (KeyError, TypeError, ValueError):
+        return None
+    if sum(map(len, members)) > limit and any(type(value) is str and len(value) > limit for value in values):
+        return None
     return members
+
+
+def _number(value: int) -> str:
+    if not -MAX_INT <= value <= MAX_INT:
+        raise ValueError("no number that every reader of JSON reads")
+    return str(value)
+
+
+def _texts(values: tuple[str, ...]) -> str:
+    return f"[{','.join(map(quoted, values))}]"
+
+
+_FORMS: dict[type, Callable[..., str]] = {str: quoted, int: _number, tuple: _texts}
+"""What a member of each type looks like in a line; of `files` none, which are no texts (TypeError)."""
 
 
 def _plain_more(members: list[str], more: tuple[tuple[str, Json], ...]) -> list[str] | None:
@@ -305,10 +325,8 @@ def signed_bytes(line: bytes) -> tuple[bytes, bytes] | None:
     if match is None:
         return None
     try:
-        signature = base64.b64decode(match.group(1), validate=True)
-    except binascii.Error:
-        return None
-    if base64.b64encode(signature) != match.group(1):  # stray bits in the last character
+        signature = from_base64(match.group(1))
+    except ValueError:  # stray bits in the last character
         return None
     return SIGNED_PREFIX + line[: -len(suffix)] + b"}", signature
 

@@ -6,13 +6,10 @@ append and by `audit.verify`.
 
 from __future__ import annotations
 
-import base64
-import binascii
 import os
 import stat
-from contextlib import suppress
 
-from chrono.canonical import Json, NotCanonical, canonical_bytes, parse
+from chrono.canonical import Json, base64_of, canonical_bytes, from_base64, parse
 from chrono.errors import AuditUnverifiable, Locked
 from chrono.files import atomic_write, file_lock, write_all
 from chrono.tuples import NamedTuple
@@ -154,8 +151,10 @@ class Witness:
         self._fd, self._known, self._due, self._torn = -1, _NOTHING, _NOTHING, False
 
     def __del__(self) -> None:
-        with suppress(Exception):  # at the end of a process `os` may be gone already
+        try:
             self.close()
+        except Exception:  # noqa: S110
+            pass  # at the end of a process `os` may be gone already
 
     def _open(self, *, create: bool) -> int | None:
         """Makes `_fd` the file that is there now; its size, None where there is none."""
@@ -231,7 +230,7 @@ def _lines_of(state: State) -> list[str]:
 
 
 def _marked(mark: Mark) -> str:
-    note = binascii.b2a_base64(mark.note.encode("utf-8"), newline=False).decode("ascii")
+    note = base64_of(mark.note.encode("utf-8"))
     return f"A {mark.size} {mark.leaf} {note} {mark.boot_id}\n"
 
 
@@ -246,7 +245,7 @@ def _latched(alarm: Alarm) -> str:
         "note": alarm.expected.note,
         "size": alarm.expected.size,
     }
-    return f"L {base64.b64encode(canonical_bytes(value)).decode('ascii')}\n"
+    return f"L {base64_of(canonical_bytes(value))}\n"
 
 
 def _replay(data: bytes, state: State) -> State:
@@ -284,8 +283,8 @@ def _mark(rest: bytes) -> Mark | None:
     if len(parts) != 4 or not (parts[0].isascii() and parts[0].isdigit()) or len(parts[3]) not in _BOOT_ID_CHARS:
         return None
     try:
-        note = base64.b64decode(parts[2], validate=True).decode("utf-8")
-    except (binascii.Error, UnicodeDecodeError, ValueError):
+        note = from_base64(parts[2]).decode("utf-8")
+    except ValueError:
         return None
     return Mark(int(parts[0][:16]), parts[1], note, parts[3])
 
@@ -293,8 +292,8 @@ def _mark(rest: bytes) -> Mark | None:
 def _alarm(rest: bytes) -> Alarm:
     """A damaged latch is still a latch."""
     try:
-        value = parse(base64.b64decode(rest, validate=True))
-    except (binascii.Error, NotCanonical, ValueError):
+        value = parse(from_base64(rest))
+    except ValueError:
         value = None
     if not isinstance(value, dict):
         return Alarm("unreadable", Mark(0, "", "", ""), 0, "", "")

@@ -14,7 +14,7 @@ from chrono.workspace.savepoints import HOOK_WAIT_S
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from threading import Lock
+    from _thread import LockType
 
     from chrono.canonical import Json
     from chrono.workspace.project import Workspace
@@ -28,7 +28,7 @@ TRIES = 20
 FOLDERS_AT_MOST = 50
 
 
-def check_again(ws: Workspace, holding: Lock) -> str:
+def check_again(ws: Workspace, holding: LockType) -> str:
     """Checks the hints of `ws` until it is done or there is nothing more to check; what to tell, empty for nothing.
 
     `holding` serialises the calls of this project; it is taken only to write a record. Raises OSError, ChronoError.

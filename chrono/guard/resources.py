@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 import time
+from _thread import LockType, allocate_lock
 from collections.abc import Iterator, Mapping
-from threading import Lock
 
 from chrono.errors import Denied
 from chrono.layout import HomeLayout, ProjectLayout, find_project
@@ -78,9 +78,9 @@ class Resources:
         self._hinted: dict[str, Workspace] = {}
         self._unhinted: set[str] = set()
         self._checking: set[str] = set()
-        self._guard = Lock()
+        self._guard = allocate_lock()
         self._projects: dict[tuple[str, int], Workspace] = {}
-        self._locks: dict[str, Lock] = {}
+        self._locks: dict[str, LockType] = {}
         self._machine: dict[str, AuditLog] = {}
         self._policies: dict[tuple[object, ...], Policy] = {}
         self._adapters: dict[str, AgentAdapter] = {}
@@ -95,11 +95,11 @@ class Resources:
             found = self._adapters[name] = adapter(name)
         return found
 
-    def holding(self, cwd: str) -> Lock:
+    def holding(self, cwd: str) -> LockType:
         """The lock of the project around `cwd` (or of all that is no project)."""
         layout = find_project(os.path.realpath(cwd)) if cwd else None
         with self._guard:
-            return self._locks.setdefault(layout.root if layout is not None else "", Lock())
+            return self._locks.setdefault(layout.root if layout is not None else "", allocate_lock())
 
     def place(self, cwd: str, environ: Mapping[str, str]) -> Place:
         """Where a call in folder `cwd` happens. Raises Denied, AuditUnverifiable, KeyRefused, OSError."""

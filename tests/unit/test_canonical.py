@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+import base64
 import json
 
 import pytest
 
-from chrono.canonical import MAX_DEPTH, MAX_INT, Json, NotCanonical, canonical_bytes, parse, recordable, sha256_hex
+from chrono.canonical import (
+    MAX_DEPTH,
+    MAX_INT,
+    Json,
+    NotCanonical,
+    base64_of,
+    canonical_bytes,
+    from_base64,
+    parse,
+    recordable,
+    sha256_hex,
+)
 
 
 def test_keys_are_sorted_and_nothing_is_padded() -> None:
@@ -117,3 +129,16 @@ def test_what_no_line_can_hold_is_made_visible() -> None:
 
 def test_sha256_is_hex() -> None:
     assert sha256_hex(b"") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+
+
+@pytest.mark.parametrize("data", [b"", b"\0", b"ab", b"abc", bytes(range(64))])
+def test_base64_has_one_form_and_comes_back(data: bytes) -> None:
+    assert base64_of(data) == base64.b64encode(data).decode()
+    assert from_base64(base64_of(data)) == data
+    assert from_base64(base64_of(data).encode()) == data
+
+
+@pytest.mark.parametrize("text", ["YQ", "YR==", "YQ==\n", " YQ==", "Y Q==", "YQ===", "YQ==YQ==", "=", "é", "-_8="])
+def test_another_spelling_of_base64_is_refused(text: str) -> None:
+    with pytest.raises(ValueError):
+        from_base64(text)
