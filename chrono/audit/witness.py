@@ -122,8 +122,8 @@ class Witness:
         if self._fd < 0:
             self._open(create=True)
         line = f"S {size}\n"
-        mark, known, *rest = self._due.state
-        self._write(line, State(mark, max(known, size), *rest))
+        state = self._due.state
+        self._write(line, state._replace(acknowledged=max(state.acknowledged, size)))
         if not os.fstat(self._fd).st_nlink:  # compacted since it was opened: the line is for the new file
             self._open(create=True)
             self._write(line)
