@@ -34,7 +34,11 @@ def replay_trace(
     if client is not None:
         if span_id is None:
             raise BadRecording("a control-plane client is asked for one span", "name the span")
-        recording = recording_of(client.read_span_envelopes(trace_id, span_id), trace_id=trace_id)
+        envelopes = client.read_span_envelopes(trace_id, span_id)
+        if not envelopes:
+            # A plane answers so for ids that it does not know: a typo must not become a replay of nothing.
+            raise NoSuchTrace(f"the control plane has no calls of span {span_id} of trace {trace_id}")
+        recording = recording_of(envelopes, trace_id=trace_id)
     else:
         recording = recording_from(stored_or_fetched(trace_id), span_id)
     with replay_recording(recording, plan, matching=matching) as run:

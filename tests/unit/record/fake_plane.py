@@ -38,8 +38,8 @@ class FakePlane:
             def handle(self) -> None:
                 try:
                     super().handle()
-                except OSError:
-                    pass  # the client has gone
+                except (OSError, json.JSONDecodeError):
+                    pass  # the client has gone, or two of them wrote on one connection
 
             def _serve(self) -> None:
                 body = self.rfile.read(int(self.headers.get("Content-Length") or 0))

@@ -78,6 +78,16 @@ def test_a_program_s_own_client_is_asked(kept: Any, tmp_path: Path) -> None:
     assert run.divergences == []
 
 
+def test_a_client_that_knows_no_such_span_is_an_error() -> None:
+    class Client:
+        def read_span_envelopes(self, trace_id: str, span_id: str) -> list[Any]:
+            return []
+
+    with pytest.raises(NoSuchTrace, match="no calls"), record.replay_trace("ab" * 16, "cd" * 8, client=Client()):
+        tool("never")
+    assert LIVE == []
+
+
 def test_a_plane_that_is_not_there_is_an_error_and_nothing_runs(kept: Any) -> None:
     with pytest.raises(NoSuchTrace), record.replay_trace("ab" * 16):
         tool("never")
