@@ -6,7 +6,8 @@ Where a key is kept is left to `audit.keys`; what is signed to `audit.record` an
 from __future__ import annotations
 
 import binascii
-from functools import lru_cache
+from collections.abc import Callable
+from functools import cache, lru_cache
 
 from chrono.canonical import base64_of, from_base64
 from chrono.digest import sha256
@@ -54,22 +55,45 @@ class PublicKey(NamedTuple):
 
     def verifies(self, signature: bytes, data: bytes) -> bool:
         """Whether `signature` over `data` is this key's, in its only form (RFC 8032 section 5.1.7: S < L)."""
-        from cryptography.exceptions import InvalidSignature
-
         if len(signature) != 64 or int.from_bytes(signature[32:], "little") >= _L:
             return False
         try:
             _loaded(self.raw).verify(signature, data)
-        except InvalidSignature:
-            return False
+        except Exception as error:
+            from cryptography.exceptions import InvalidSignature
+
+            if isinstance(error, InvalidSignature):
+                return False
+            raise
         return True
 
 
 @lru_cache(maxsize=16)
 def _loaded(raw: bytes) -> Ed25519PublicKey:
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+    return _makers().public(raw)
 
-    return Ed25519PublicKey.from_public_bytes(raw)
+
+class _Makers(NamedTuple):
+    """What makes a key of 32 bytes."""
+
+    public: Callable[[bytes], Ed25519PublicKey]
+    private: Callable[[bytes], Ed25519PrivateKey]
+
+
+@cache
+def _makers() -> _Makers:
+    """The functions to which `Ed25519PublicKey.from_public_bytes` and its twin hand on, where they can be reached.
+
+    The classes around them load `typing` and much of `cryptography`: for a hook, half a bare start of Python.
+    """
+    try:
+        from cryptography.hazmat.bindings._rust import openssl
+
+        return _Makers(openssl.ed25519.from_public_bytes, openssl.ed25519.from_private_bytes)
+    except (ImportError, AttributeError):  # another version keeps them elsewhere
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+
+        return _Makers(Ed25519PublicKey.from_public_bytes, Ed25519PrivateKey.from_private_bytes)
 
 
 def public_key(raw: bytes) -> PublicKey:
@@ -142,11 +166,9 @@ def generate() -> Signer:
 
 def signer_of_seed(seed: bytes) -> Signer:
     """The key of a 32-byte seed (RFC 8032 section 5.1.5). Raises KeyRefused."""
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-
     if len(seed) != 32:
         raise KeyRefused(f"an Ed25519 seed has 32 bytes, not {len(seed)}")
-    return _signer(Ed25519PrivateKey.from_private_bytes(seed))
+    return _signer(_makers().private(seed))
 
 
 def _signer(key: Ed25519PrivateKey) -> Signer:

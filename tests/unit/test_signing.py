@@ -7,12 +7,15 @@ import copy
 import pickle
 import subprocess
 import sys
+from pathlib import Path
+from types import ModuleType
 
 import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
+from chrono import signing
 from chrono.errors import KeyRefused
 from chrono.signing import (
     PublicKey,
@@ -230,3 +233,34 @@ def test_a_plain_key_is_read_without_the_general_reader() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+def test_signing_and_verifying_load_the_compiled_half_only() -> None:
+    code = (
+        f"import sys; sys.path.insert(0, {str(Path(__file__).parents[2])!r})\n"
+        "from chrono.signing import signer_of_pem\n"
+        f"signer = signer_of_pem({PLAIN!r})\n"
+        "signature = signer.sign(b'x')\n"
+        "print(signer.public.verifies(signature, b'x'), 'typing' in sys.modules, 'cryptography.utils' in sys.modules)\n"
+        "print(signer.public.verifies(signature, b'y'))\n"
+    )
+    done = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "True False False\nFalse\n"
+
+
+def test_where_the_compiled_half_lies_elsewhere_the_public_classes_make_the_same_keys(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    quick = signer_of_pem(PLAIN)
+    signing._makers.cache_clear()
+    signing._loaded.cache_clear()
+    monkeypatch.setitem(sys.modules, "cryptography.hazmat.bindings._rust", ModuleType("elsewhere"))
+    try:
+        slow = signer_of_pem(PLAIN)
+        signature = slow.sign(b"x")
+        assert signing._makers().private.__qualname__.startswith("Ed25519PrivateKey.")
+        assert (slow.public, signature) == (quick.public, quick.sign(b"x"))
+        assert slow.public.verifies(signature, b"x") and not slow.public.verifies(signature, b"y")
+    finally:
+        signing._makers.cache_clear()
+        signing._loaded.cache_clear()
