@@ -234,13 +234,20 @@ def lines(text: Text, start: int = 0, until: int | None = None) -> Iterator[Line
 
 def _lines(text: Text, start: int, until: int | None, part: Part) -> Iterator[Line]:
     """The lines of one part."""
-    from hashlib import sha256
-
     pruned = part.form == PRUNED
     stop = min(part.end or until or 0, until or part.end)
     offset = position = start
+
+    def ahead() -> bytes:
+        return text._read(_CHUNK_BYTES if not stop else min(_CHUNK_BYTES, stop - position), position)
+
+    chunk = ahead()
+    if not chunk:
+        return
+    from hashlib import sha256  # loaded where there is something to hash: a hook mostly finds its log as it left it
+
     held, held_bytes, digest = b"", 0, sha256(b"\x00")
-    while chunk := text._read(_CHUNK_BYTES if not stop else min(_CHUNK_BYTES, stop - position), position):
+    while chunk:
         at = 0
         while (end := chunk.find(b"\n", at)) >= 0:
             if held_bytes:
@@ -264,6 +271,7 @@ def _lines(text: Text, start: int, until: int | None, part: Part) -> Iterator[Li
         position += len(chunk)
         if stop and position >= stop:
             break
+        chunk = ahead()
     if held_bytes:
         yield Line(held if held_bytes <= MAX_LINE_BYTES else None, offset, held_bytes, digest.digest(), False)
 
