@@ -93,14 +93,19 @@ def percent(text: str, value: Callable[[str], str | None], args: tuple[str, ...]
     return out[:MAX_LINE_CHARS]
 
 
-def late(text: str, value: Callable[[str], str | None], delayed: bool) -> str:
-    """The text with variables looked up that were left, and with `!NAME!` where that is on or the name is known."""
+def late(text: str, value: Callable[[str], str | None], delayed: bool, *, keep: bool = False) -> str:
+    """The text with variables looked up that were left, and with `!NAME!` where that is on or the name is known.
+
+    `keep`: what nobody has set stays as it is written, as on a command line; else it is unknown.
+    """
     if LATE in text:
 
         def one(found: re.Match[str]) -> str:
             name, _, change = found.group(1).partition(":")
             known = value(name)
-            return "\0" if known is None else changed(known, change or None)
+            if known is None:
+                return f"%{found.group(1)}%" if keep else "\0"
+            return changed(known, change or None)
 
         text = collapse(_LATE.sub(one, text).replace(LATE, ""))
     if "!" in text:

@@ -29,6 +29,7 @@ from chrono.scan.shell.cmdexe.parser import (
 from chrono.scan.shell.values import join_text, to_word
 
 _NAME = re.compile(r'\s*((?:"[^"]*"?|[^\s",;=/])+(?:/[^\s",;=/]+)*/?|/[^\s",;=]*)')
+_ANOTHER = re.compile(r'[\s@("]*(?:[^\s"&|/]*\\)?cmd(?:\.exe)?"?\s*(?:/[a-z:]+\s*)*/[ckr]\b', re.I)
 _SCRIPTS = (".bat", ".cmd")
 
 
@@ -109,7 +110,8 @@ def _redirects(m: Machine, redirects: tuple[Redirect, ...]) -> tuple[Redirected,
 
 
 def _simple(m: Machine, node: Simple) -> None:
-    text = m.expand(node.text).strip()
+    # Another cmd.exe looks up itself what this one leaves.
+    text = m.expand(node.text, keep=_ANOTHER.match(node.text) is not None).strip()
     redirects = _redirects(m, node.redirects)
     if not text:
         m.writes.extend((redirect, m.here) for redirect in redirects)

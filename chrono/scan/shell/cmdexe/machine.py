@@ -60,11 +60,11 @@ class Machine:
         found = self.variables.get(name.lower())
         return found if found is not None else usual_value(self.world, name, self.cwd)
 
-    def expand(self, text: str) -> str:
-        """A command's text as it runs: loop variables and late variables in place."""
+    def expand(self, text: str, *, keep: bool = False) -> str:
+        """A command's text as it runs: loop variables and late variables in place; `keep` as in `late`."""
         if self.loops:
             text = with_loop_variables(text, self.loops)
-        return late(text, self.value, self.delayed)
+        return late(text, self.value, self.delayed, keep=keep and self.args is None)
 
     def link(self, name: str, target: str) -> None:
         """A link, or a drive of `subst`, that the text makes."""

@@ -11,6 +11,7 @@ from chrono.scan.shell.powershell import operators
 from chrono.scan.shell.powershell.machine import Machine
 from chrono.scan.shell.powershell.syntax import (
     Array,
+    Assign,
     Binary,
     Block,
     Cast,
@@ -288,7 +289,15 @@ def _cast(m: Machine, node: Cast) -> Value:
     return m.ports.method(m, Thing("type", node.name), "(cast)", (value,))
 
 
+def _assigned(m: Machine, node: Assign) -> Value:
+    """`while ($line = …)`: as a value, an assignment is what it assigns."""
+    m.ports.body(m, (node,))
+    return evaluate(m, node.target)
+
+
 def _paren(m: Machine, node: Paren) -> Value:
+    if len(node.body) == 1 and type(node.body[0]) is Assign:
+        return _assigned(m, node.body[0])
     return array_of(m.ports.body(m, node.body))
 
 
@@ -362,4 +371,5 @@ _NODES: dict[type, Callable[[Machine, Any], Value]] = {
     Unary: _unary,
     Array: _array,
     Ternary: _ternary,
+    Assign: _assigned,
 }

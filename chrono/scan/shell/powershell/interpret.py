@@ -51,6 +51,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 MAX_TURNS = 2_000
+MAX_LOOPED = 60
+"""Commands after which a loop that goes on is left."""
 
 
 def run_body(m: Machine, body: tuple[object, ...]) -> list[Value]:
@@ -268,6 +270,7 @@ def _loop(m: Machine, node: Loop) -> list[Value]:
         run_body(m, (node.first,))
     checks_first = node.kind in ("while", "for")
     wants = node.kind != "do until"
+    first = len(m.commands)
     for _ in range(MAX_TURNS):
         m.step()
         if checks_first and node.test is not None:
@@ -292,9 +295,21 @@ def _loop(m: Machine, node: Loop) -> list[Value]:
             known = truth(evaluate(m, node.test))
             if known is None or known != wants:
                 return out
-        elif len(m.commands) > 60:
+        elif len(m.commands) - first > MAX_LOOPED:
+            if _starts_without_end(m, first):
+                m.emit(["fork-bomb"], builtin=True)
             return out
     return out
+
+
+_ASIDE = frozenset(("start-process", "start-job", "start-threadjob"))
+
+
+def _starts_without_end(m: Machine, first: int) -> bool:
+    """Whether a loop whose test stays true starts programs beside itself and waits for nothing."""
+    names = [command.argv[0].lower() for command in m.commands[first:] if isinstance(command.argv[0], str)]
+    waits = "start-sleep" in names or any("-Wait" in command.argv for command in m.commands[first:])
+    return not waits and not _ASIDE.isdisjoint(names)
 
 
 def _once(m: Machine, node: Loop) -> list[Value]:

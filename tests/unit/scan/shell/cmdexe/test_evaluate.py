@@ -201,3 +201,10 @@ def test_a_script_that_starts_itself_beside_itself_is_told() -> None:
         found = evaluate_cmd(text, WORLD, script=True, via=("f.bat",))
         assert ("fork-bomb",) in [command.argv for command in found.commands], text
     assert ("fork-bomb",) not in argvs("%0", script=True) + argvs("f.bat|more", script=True)
+
+
+def test_what_nobody_has_set_is_left_to_the_inner_shell() -> None:
+    inner = '"set a=r&call %a%d /s /q C:\\Users"'
+    assert argvs(f"cmd /c {inner}") == [("cmd", "/c", inner)]
+    assert argvs("echo %a%")[0] == ("echo", Pattern((None,)))
+    assert argvs("cmd /c echo %a%", script=True)[0] == ("cmd", "/c", Pattern(("echo ", None)))

@@ -281,3 +281,34 @@ def test_com_classes_are_known_by_name_and_identifier(argvs: Callable[[str], lis
     for made in ("GetTypeFromProgID('Shell.Application')", "GetTypeFromCLSID('9BA05972-F6A8-11CF-A442-00A0C90A8F39')"):
         found = argvs(f"[activator]::CreateInstance([type]::{made}).item().ShellExecute('cmd', '/c ver')")
         assert ("cmd", "/c", "ver") in found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "while ($x = Get-Content -Raw list.txt) { use $x; break }",
+        "if ($x = Get-Content -Raw list.txt) { use $x }",
+        "use ($x = Get-Content -Raw list.txt)",
+    ],
+)
+def test_an_assignment_is_a_value_too(text: str, argvs: Callable[[str], list[tuple[object, ...]]]) -> None:
+    assert ("use", "one\ntwo\n") in argvs(text)
+
+
+def test_what_a_listener_reads_is_from_outside(read: Callable[[str], Evaluation]) -> None:
+    text = "$l = [Net.Sockets.TcpListener]44; $r = New-Object IO.StreamReader $l.AcceptTcpClient().GetStream()"
+    last = read(f"{text}; while ($x = $r.ReadLine()) {{ iex $x }}").commands[-1]
+    assert last.argv[0] == "Invoke-Expression"
+    assert last.upstream[0][:2] == ("New-Object", "net.sockets.tcplistener")
+
+
+def test_a_loop_that_starts_programs_without_end_is_told(argvs: Callable[[str], list[tuple[object, ...]]]) -> None:
+    assert ("fork-bomb",) in argvs("while ($true) { Start-Process pwsh }")
+    assert ("fork-bomb",) in argvs("for (;1;) { Start-Job { 1 } }")
+    for text in (
+        "while ($true) { Start-Process pwsh -Wait }",
+        "while ($true) { Start-Process pwsh; Start-Sleep 60 }",
+        "while ($true) { Get-Date }",
+        "foreach ($i in 1..9) { Start-Process pwsh }",
+    ):
+        assert ("fork-bomb",) not in argvs(text)
