@@ -5,13 +5,12 @@ Its settings files are left to `claude_settings`. Source: the vendor's hook refe
 
 from __future__ import annotations
 
-import json
 import os
 
 from chrono.agents.hookcommand import posix_command
 from chrono.agents.payload import Dialect, Tool, plain, read_object, to_stderr
 from chrono.agents.payload import decode as decode_body
-from chrono.agents.protocol import API_VERSION, Call, Decision, Inspection, Reply
+from chrono.agents.protocol import API_VERSION, SUBFOLDER, WORKTREE, Call, Decision, Inspection, Reply
 
 NAME = "claude-code"
 
@@ -47,12 +46,6 @@ DIALECT = Dialect(
 )
 
 
-PROJECT_GAPS = (
-    "a client started in a subfolder does not read the project's settings",
-    "a linked work tree has them only where they are committed",
-)
-
-
 def decode(payload: bytes) -> Call:
     """The event in `payload`, one JSON object. Raises PayloadRefused."""
     return decode_body(DIALECT, read_object(payload))
@@ -73,6 +66,8 @@ def encode(decision: Decision, call: Call | None) -> Reply:
 
 
 def _permission(word: str, reason: str) -> bytes:
+    import json
+
     answer = {
         "hookSpecificOutput": {
             "hookEventName": "PreToolUse",
@@ -89,6 +84,8 @@ def outcome(reply: Reply) -> str:
         return "stops"
     if reply.exit_code != 0:
         return "stops"  # through `onFailure: block`
+    import json
+
     try:
         said = json.loads(reply.stdout)["hookSpecificOutput"]
         if said["hookEventName"] != "PreToolUse":
@@ -111,6 +108,8 @@ def settings_path(scope: str, *, project: str, user_home: str) -> str:
 
 def sample(command: str, *, cwd: str) -> bytes:
     """The payload for a Bash call of `command`."""
+    import json
+
     body = {
         "session_id": "chrono-self-test",
         "transcript_path": "",
@@ -139,7 +138,7 @@ class _ClaudeCode:
     sample = staticmethod(sample)
 
     def gaps(self, scope: str) -> tuple[str, ...]:
-        return PROJECT_GAPS if scope == "project" else ()
+        return (SUBFOLDER, WORKTREE) if scope == "project" else ()
 
     def installed(self, settings: bytes | None, command: str) -> bytes:
         from chrono.agents import claude_settings
