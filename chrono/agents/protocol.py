@@ -22,6 +22,11 @@ EVENTS = ("pre", "post", "fail", "session.start", "session.end", "other")
 
 KINDS = ("shell", "write", "edit", "read", "mcp", "other")
 
+SUBFOLDER = "a client started in a subfolder does not read the project's settings"
+WORKTREE = "a linked work tree has them only where they are committed"
+OPEN_FAILURE = "where the hook is killed or outlasts its time, this client lets the call run"
+"""What `gaps` says of many clients, in the same words."""
+
 
 class Call(NamedTuple):
     """One event of a client, in chrono's own words. Text is as the client sent it: NULs and lone surrogates survive.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from chrono.agents import settings
 from chrono.agents.abilities import AsksClient
-from chrono.agents.protocol import AgentAdapter, Hook
+from chrono.agents.protocol import SUBFOLDER, AgentAdapter, Hook
 from chrono.agents.registry import adapter as load_adapter
 from chrono.agents.registry import names
 from chrono.agents.settings import Memory, SettingsPlan
@@ -70,7 +70,7 @@ class HookReport(NamedTuple):
     """One scope as found. `hooks` are chrono's entries; `problems` keep the client from running them, for people.
 
     `fired` is what the installed command answered; empty where there is none. `seen` is when a session of the client
-    last reported through the hook (RFC 3339), None where none ever did.
+    last reported through the hook (RFC 3339), None where none ever did. `gaps`: what these hooks cannot guard.
     """
 
     client: str
@@ -80,6 +80,7 @@ class HookReport(NamedTuple):
     problems: tuple[str, ...]
     fired: tuple[Fired, ...]
     seen: str | None
+    gaps: tuple[str, ...] = ()
 
     @property
     def holds(self) -> bool:
@@ -214,7 +215,19 @@ def status(start: str, environ: Mapping[str, str], *, client: str = DEFAULT_CLIE
         if any(report.path == where.path for report in reports):
             continue
         reports.append(_report(where, environ))
+    if not any(report.holds for report in reports if report.scope == "user"):
+        reports = [_seen_from(os.path.realpath(start), report) for report in reports]
     return Status(tuple(reports))
+
+
+def _seen_from(folder: str, report: HookReport) -> HookReport:
+    """The report with a problem where a client that is started in `folder` does not read the project's file."""
+    where = find_project(folder)
+    if not report.hooks or SUBFOLDER not in report.gaps or where is None or where.root == folder:
+        return report
+    named = "" if report.client == DEFAULT_CLIENT else f" {report.client}"
+    problem = f"{SUBFOLDER}, and this is one: start it in {where.root}, or: chrono guard install{named} --scope user"
+    return report._replace(problems=(*report.problems, problem))
 
 
 def boot_path() -> str:
@@ -258,7 +271,8 @@ def _report(where: _Where, environ: Mapping[str, str]) -> HookReport:
         problems.extend(where.adapter.client_problems(where.path, where.project, environ))
     problems.extend(f"the hook does not hold: {_outcome(one)}" for one in fired if not one.holds)
     seen = last_session(where, environ) if found.hooks else None
-    return HookReport(where.adapter.name, where.scope, where.path, found.hooks, tuple(problems), fired, seen)
+    gaps = where.adapter.gaps(where.scope)
+    return HookReport(where.adapter.name, where.scope, where.path, found.hooks, tuple(problems), fired, seen, gaps)
 
 
 def last_session(where: _Where, environ: Mapping[str, str]) -> str | None:

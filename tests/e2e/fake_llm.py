@@ -130,7 +130,7 @@ def serving(llm: FakeLlm) -> Iterator[FakeLlm]:
             self.send_header("connection", "close")
             self.close_connection = True
             self.end_headers()
-            for event in _events(message):
+            for event in message_events(message):
                 self.wfile.write(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode())
 
         def _json(self, value: object) -> None:
@@ -155,7 +155,8 @@ def serving(llm: FakeLlm) -> Iterator[FakeLlm]:
         thread.join()
 
 
-def _events(message: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def message_events(message: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """A message as the events of a streamed answer."""
     yield {"type": "message_start", "message": {**message, "content": [], "stop_reason": None}}
     for index, block in enumerate(message["content"]):
         if block["type"] == "text":

@@ -1,4 +1,4 @@
-"""Owns a fake model that speaks what clients other than Claude Code speak: OpenAI's two interfaces and Gemini's.
+"""Owns a fake model that speaks what the clients speak: Anthropic's interface, OpenAI's two, and Gemini's.
 
 It plays planned tool calls, one turn after the other, then says "done". Which client talks to it is `other_clients`'.
 """
@@ -12,29 +12,81 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from tests.e2e.fake_llm import ToolUse, Turn
+from tests.e2e.fake_llm import Before, ToolUse, Turn, message_events
 
 Json = dict[str, Any]
 
 
 class FakeModel:
-    """Plays `turns`. What was asked stays in `requests`; `heard` is everything the client ever sent, as text."""
+    """Plays `turns`. What was asked stays in `requests`; `heard` is everything the client ever sent, as text.
 
-    def __init__(self, turns: list[Turn]) -> None:
+    `before` and `asides` are those of `fake_llm.FakeLlm`.
+    """
+
+    def __init__(
+        self, turns: list[Turn], before: dict[int, Before] | None = None, asides: dict[str, list[Turn]] | None = None
+    ) -> None:
         self.turns = turns
+        self.before = before or {}
+        self.asides = asides or {}
         self.requests: list[Json] = []
         self.port = 0
         self._lock = threading.Lock()
+        self._prepared: set[int] = set()
 
     @property
     def heard(self) -> str:
         return json.dumps(self.requests, ensure_ascii=False)
 
-    def turn(self, request: Json, done: int) -> list[ToolUse]:
-        """The tool calls for a request whose history holds `done` turns with calls; [] for the end."""
+    def turn(self, request: Json, done: int, opening: object) -> list[ToolUse]:
+        """The tool calls for a request whose history holds `done` turns with calls; [] for the end.
+
+        `opening`: what was said before the model first answered.
+        """
+        said = json.dumps(opening)
+        mark = next((mark for mark in self.asides if mark in said), "")
+        turns = self.asides.get(mark, self.turns)
         with self._lock:
             self.requests.append(request)
-        return self.turns[done] if _offers_tools(request) and done < len(self.turns) else []
+            if not _offers_tools(request) or done >= len(turns):
+                return []
+            first = not mark and done not in self._prepared
+            if first:
+                self._prepared.add(done)
+        if first and done in self.before:
+            self.before[done]()
+        return turns[done]
+
+
+def _until(messages: list[Json], role: str) -> list[Json]:
+    """The messages before the first one of `role`."""
+    at = next((at for at, message in enumerate(messages) if message.get("role") == role), len(messages))
+    return messages[:at]
+
+
+def messages(model: FakeModel, request: Json) -> Json:
+    """The message of Anthropic's interface."""
+    given = request.get("messages") or []
+    done = sum(
+        message.get("role") == "assistant"
+        and isinstance(message.get("content"), list)
+        and any(block.get("type") == "tool_use" for block in message["content"])
+        for message in given
+    )
+    blocks: list[Json] = [
+        {"type": "tool_use", "id": f"toolu_{len(model.requests):03d}_{at:02d}", "name": use.name, "input": use.input}
+        for at, use in enumerate(model.turn(request, done, _until(given, "assistant")))
+    ]
+    return {
+        "id": f"msg_{len(model.requests):04d}",  # a repeated id is taken for one message
+        "type": "message",
+        "role": "assistant",
+        "model": request.get("model", "fake"),
+        "content": blocks or [{"type": "text", "text": "done"}],
+        "stop_reason": "tool_use" if blocks else "end_turn",
+        "stop_sequence": None,
+        "usage": {"input_tokens": 1, "output_tokens": 1},
+    }
 
 
 def _offers_tools(request: Json) -> bool:
@@ -52,7 +104,9 @@ def responses(model: FakeModel, request: Json) -> list[Json]:
     calls = [str(item.get("type", "")).endswith("_call") for item in _items(request)]
     done = sum(now and not before for before, now in zip([False, *calls], calls, strict=False))
     out: list[Json] = []
-    for at, use in enumerate(model.turn(request, done)):
+    opening = _until(_items(request), "assistant")
+    opening = opening[: next((at for at, call in enumerate(calls) if call), len(opening))]
+    for at, use in enumerate(model.turn(request, done, opening)):
         ids: Json = {"id": f"fc_{done}_{at}", "call_id": f"call_{done:03d}_{at:02d}", "status": "completed"}
         if use.namespace:
             ids["namespace"] = use.namespace
@@ -92,7 +146,7 @@ def chat(model: FakeModel, request: Json) -> tuple[Json, str]:
             "type": "function",
             "function": {"name": use.name, "arguments": json.dumps(use.input)},
         }
-        for at, use in enumerate(model.turn(request, done))
+        for at, use in enumerate(model.turn(request, done, _until(request["messages"], "assistant")))
     ]
     if calls:
         return {"role": "assistant", "content": None, "tool_calls": calls}, "tool_calls"
@@ -108,7 +162,7 @@ def gemini(model: FakeModel, request: Json) -> Json:
     )
     parts: list[Json] = [
         {"functionCall": {"id": f"fc{done}{at}", "name": use.name, "args": use.input}, "thoughtSignature": "c2ln"}
-        for at, use in enumerate(model.turn(request, done))
+        for at, use in enumerate(model.turn(request, done, _until(contents, "model")))
     ]
     if not parts:
         shaped = (request.get("generationConfig") or {}).get("responseMimeType") == "application/json"
@@ -158,7 +212,15 @@ class _Handler(BaseHTTPRequestHandler):
         request = json.loads(self._body() or b"{}")
         path = self.path.partition("?")[0]
         streamed = bool(request.get("stream"))
-        if path.endswith("/responses"):
+        if path.endswith("/messages"):
+            message = messages(self.served, request)
+            if streamed:
+                self._events([(event["type"], json.dumps(event)) for event in message_events(message)])
+            else:
+                self._json(message)
+        elif path.endswith("/count_tokens"):
+            self._json({"input_tokens": 100})
+        elif path.endswith("/responses"):
             events = responses(self.served, request)
             if streamed:
                 self._events([(event["type"], json.dumps(event)) for event in events])

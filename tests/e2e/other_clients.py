@@ -1,4 +1,4 @@
-"""Owns running the real clients other than Claude Code, offline, against the fake model, in a folder of their own.
+"""Owns running the real clients, offline, against the fake model, in a folder of their own.
 
 The clients are installed by scripts/clients; tests skip where one is not there.
 """
@@ -22,7 +22,13 @@ from tests.e2e.real_client import CHECKOUT, Ran, environment
 
 
 class Client(NamedTuple):
-    """One client. `program` below its folder of node_modules; `shell` and `write` its two tools as the model names them."""
+    """One client. `program` below its folder of node_modules; `shell` and `write` its two tools as the model names them.
+
+    - `aside`: the tool that has a subagent do what a prompt says.
+    - `serve` tells the client of an MCP server "files" that a command starts, `reach` names a tool of that server;
+      None where no way is known to do so without a person.
+    - `scope`: of the hooks.
+    """
 
     name: str
     program: str
@@ -30,6 +36,9 @@ class Client(NamedTuple):
     shell: Callable[[str], ToolUse]
     write: Callable[[Path, str], ToolUse]
     prepare: Callable[[Path, Path, int], dict[str, str]]
+    aside: Callable[[str], ToolUse]
+    serve: Callable[[Path, Path, list[str]], None] | None = None
+    reach: Callable[[str, dict[str, object]], ToolUse] | None = None
     scope: str = "project"
 
 
@@ -46,6 +55,17 @@ def _merge(path: Path, value: dict[str, object]) -> None:
     """Adds top members to a settings file that `guard install` may have written to already."""
     before = json.loads(path.read_text()) if path.exists() else {}
     _put(path, {**before, **value})
+
+
+def _claude(home: Path, project: Path, port: int) -> dict[str, str]:
+    return {
+        "ANTHROPIC_API_KEY": "sk-ant-fake",
+        "ANTHROPIC_BASE_URL": f"http://127.0.0.1:{port}",
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        "DISABLE_AUTOUPDATER": "1",
+        "DISABLE_TELEMETRY": "1",
+        "IS_SANDBOX": "1",
+    }
 
 
 def _codex(home: Path, project: Path, port: int) -> dict[str, str]:
@@ -182,6 +202,53 @@ def _writer(name: str, path_key: str, text_key: str, **more: Any) -> Callable[[P
     return lambda path, text: ToolUse(name, {path_key: str(path), text_key: text, **more})
 
 
+def _aside(tool: str, **more: object) -> Callable[[str], ToolUse]:
+    return lambda prompt: ToolUse(tool, {"description": "aside", "prompt": prompt, **more})
+
+
+def _listed(file: str, **more: object) -> Callable[[Path, Path, list[str]], None]:
+    """The table of MCP servers that most clients share, in a file below the home."""
+
+    def serve(home: Path, project: Path, command: list[str]) -> None:
+        server = {"command": command[0], "args": command[1:], **more}
+        _merge(home / file, {"mcpServers": {"files": server}})
+
+    return serve
+
+
+def _named(form: str) -> Callable[[str, dict[str, object]], ToolUse]:
+    return lambda tool, given: ToolUse(form.format(tool), given)
+
+
+def _claude_serve(home: Path, project: Path, command: list[str]) -> None:
+    _put(project / ".mcp.json", {"mcpServers": {"files": {"command": command[0], "args": command[1:]}}})
+    _merge(home / ".claude" / "settings.json", {"enableAllProjectMcpServers": True})
+
+
+def _codex_serve(home: Path, project: Path, command: list[str]) -> None:
+    with (home / ".codex" / "config.toml").open("a") as settings:
+        settings.write(f"[mcp_servers.files]\ncommand = {json.dumps(command[0])}\nargs = {json.dumps(command[1:])}\n")
+        settings.write('default_tools_approval_mode = "approve"\nstartup_timeout_sec = 60\nrequired = true\n')
+
+
+def _opencode_serve(file: str) -> Callable[[Path, Path, list[str]], None]:
+    def serve(home: Path, project: Path, command: list[str]) -> None:
+        _merge(project / file, {"mcp": {"files": {"type": "local", "command": command, "enabled": True}}})
+
+    return serve
+
+
+CLAUDE = Client(
+    "claude-code",
+    "claude",
+    ("-p", "go", "--output-format", "json", "--model", "claude-sonnet-4-5", "--dangerously-skip-permissions"),
+    _bash("Bash"),
+    _writer("Write", "file_path", "content"),
+    _claude,
+    _aside("Task", subagent_type="general-purpose"),
+    _claude_serve,
+    _named("mcp__files__{}"),
+)
 CODEX = Client(
     "codex",
     "codex",
@@ -189,6 +256,9 @@ CODEX = Client(
     lambda command: ToolUse("exec_command", {"cmd": command}),
     _patch,
     _codex,
+    lambda prompt: ToolUse("spawn_agent", {"message": prompt, "task": prompt, "agent_type": "default"}),
+    _codex_serve,
+    lambda tool, given: ToolUse(tool, given, "mcp__files"),
 )
 GEMINI = Client(
     "gemini",
@@ -197,6 +267,9 @@ GEMINI = Client(
     _bash("run_shell_command"),
     _writer("write_file", "file_path", "content"),
     _gemini,
+    lambda prompt: ToolUse("invoke_agent", {"agent_name": "generalist", "prompt": prompt}),
+    _listed(".gemini/settings.json", trust=True),
+    _named("mcp_files_{}"),
 )
 QWEN = Client(
     "qwen",
@@ -205,6 +278,9 @@ QWEN = Client(
     _bash("run_shell_command", is_background=False),
     _writer("write_file", "file_path", "content"),
     _qwen,
+    _aside("agent", subagent_type="general-purpose"),
+    _listed(".qwen/settings.json", trust=True),
+    _named("mcp__files__{}"),
 )
 COPILOT = Client(
     "copilot",
@@ -213,6 +289,9 @@ COPILOT = Client(
     _bash("bash", mode="sync"),
     _writer("create", "path", "file_text"),
     _copilot,
+    _aside("task", agent_type="general-purpose", name="n"),
+    _listed(".copilot/mcp-config.json", type="local", tools=["*"]),
+    _named("files-{}"),
 )
 CLINE = Client(
     "cline",
@@ -221,6 +300,7 @@ CLINE = Client(
     lambda command: ToolUse("run_commands", {"commands": [command]}),
     lambda path, text: ToolUse("editor", {"command": "create", "path": str(path), "new_text": text, "file_text": text}),
     _cline,
+    lambda prompt: ToolUse("spawn_agent", {"systemPrompt": "x", "task": prompt, "prompt": prompt}),
 )
 DROID = Client(
     "droid",
@@ -229,6 +309,9 @@ DROID = Client(
     _bash("Execute", riskLevelReason="x", riskLevel="low", timeout=60),
     _writer("Create", "file_path", "content"),
     _droid,
+    _aside("Task", subagent_type="worker"),
+    _listed(".factory/mcp.json", type="stdio", disabled=False),
+    _named("files___{}"),
 )
 OPENCODE = Client(
     "opencode",
@@ -237,6 +320,9 @@ OPENCODE = Client(
     _bash("bash"),
     _writer("write", "filePath", "content"),
     _opencode("opencode.json"),
+    _aside("task", subagent_type="general"),
+    _opencode_serve("opencode.json"),
+    _named("files_{}"),
 )
 KILO = Client(
     "kilo",
@@ -245,6 +331,9 @@ KILO = Client(
     _bash("bash"),
     _writer("write", "filePath", "content"),
     _opencode("kilo.json"),
+    _aside("task", subagent_type="general"),
+    _opencode_serve("kilo.json"),
+    _named("files_{}"),
 )
 
 
@@ -257,18 +346,33 @@ def program(name: str, command: str) -> str:
     return path
 
 
-def run(client: Client, model: FakeModel, *, home: Path, project: Path, timeout_s: float = 180, **more: str) -> Ran:
-    """One headless run of the client in `project`, with everything it may do switched on."""
+def run(
+    client: Client,
+    model: FakeModel,
+    *,
+    home: Path,
+    project: Path,
+    below: str = "",
+    server: list[str] | None = None,
+    timeout_s: float = 180,
+    **more: str,
+) -> Ran:
+    """One headless run of the client in `project`, or `below` it, with everything it may do switched on.
+
+    `server`: the command of an MCP server that it may use.
+    """
     path = program(client.name, client.program)
     with serving(model):
         environ = {**environment(home), **client.prepare(home, project, model.port), **more}
+        if server is not None and client.serve is not None:
+            client.serve(home, project, server)
         environ.setdefault("XDG_DATA_HOME", str(home / ".local" / "share"))
         environ.setdefault("XDG_CACHE_HOME", str(home / ".cache"))
         mark = f"test-{os.getpid()}-{client.name}"
         try:
             done = subprocess.run(
                 [path, *client.arguments],
-                cwd=project,
+                cwd=project / below,
                 env={**environ, MARK: mark},
                 stdin=subprocess.DEVNULL,
                 capture_output=True,

@@ -62,7 +62,8 @@ def _guard(screen: Screen, start: str) -> list[Check]:
         found = [status(start, screen.environ, client=client) for client in clients]
     except (ChronoError, OSError) as error:
         return [Check("fail", "guard", str(error), "run chrono guard status")]
-    checks = [_hook(report) for one in found for report in one.reports if report.hooks or report.problems]
+    reports = [report for one in found for report in one.reports if report.hooks or report.problems]
+    checks = [check for report in reports for check in (_hook(report), *_limits(report))]
     if not any(one.guarded for one in found):
         install = "run chrono guard install" if not checks else "run chrono guard status"
         checks.append(Check("warn", "guard", "no agent client is guarded in this folder", install))
@@ -93,6 +94,15 @@ def _hook(report: HookReport) -> Check:
         return Check(level, what, "; ".join(report.problems), f"look at {report.path}, then run chrono guard status")
     seen = f"last session {report.seen}" if report.seen else "no session seen yet"
     return Check("ok", what, f"{report.client} obeys the hook in {report.path} ({seen})")
+
+
+def _limits(report: HookReport) -> tuple[Check, ...]:
+    """What no hook of this client can do, so that nobody relies on it."""
+    from chrono.workspace.health import Check
+
+    if not report.hooks or not report.gaps:
+        return ()
+    return (Check("ok", f"not guarded {report.scope}", f"{report.client}: {'; '.join(report.gaps)}"),)
 
 
 def _service(screen: Screen) -> list[Check]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from chrono.agents.hooktree import TIMEOUT_S, HookTree, Place, long_enough, scalar
 from chrono.agents.jsontext import Node
 from chrono.agents.payload import Dialect, Tool
-from chrono_agents.client import OPEN_FAILURE, UNTRIED, Client, Listed
+from chrono.agents.protocol import OPEN_FAILURE
+from chrono_agents.client import UNTRIED, Client, Listed
 from chrono_agents.gemini import does, refuse
 
 

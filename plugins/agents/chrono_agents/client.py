@@ -146,9 +146,6 @@ class Client:
         return as_json(self.probe(command, cwd)) + b"\n"
 
 
-SUBFOLDER = "a client started in a subfolder does not read the project's settings"
-WORKTREE = "a linked work tree has them only where they are committed"
-OPEN_FAILURE = "where the hook is killed or outlasts its time, this client lets the call run"
 UNTRIED = "this adapter follows documentation; the client itself was never run against it"
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 
 from chrono.agents.payload import Dialect, Tool, to_stderr
-from chrono.agents.protocol import PayloadRefused, Reply
-from chrono_agents.client import OPEN_FAILURE, Body, Client, Own, as_json, said
+from chrono.agents.protocol import OPEN_FAILURE, PayloadRefused, Reply
+from chrono_agents.client import Body, Client, Own, as_json, said
 
 
 def render(command: str) -> str:

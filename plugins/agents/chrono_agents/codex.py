@@ -10,17 +10,9 @@ import re
 
 from chrono.agents.hooktree import TIMEOUT_S, HookTree, Place, long_enough, scalar
 from chrono.agents.payload import Dialect, Tool
-from chrono.agents.protocol import Call, PayloadRefused
+from chrono.agents.protocol import OPEN_FAILURE, WORKTREE, Call, PayloadRefused
 from chrono_agents import codex_trust
-from chrono_agents.client import (
-    OPEN_FAILURE,
-    WORKTREE,
-    Client,
-    Listed,
-    does_like_claude,
-    probe_like_claude,
-    refuse_like_claude,
-)
+from chrono_agents.client import Client, Listed, does_like_claude, probe_like_claude, refuse_like_claude
 
 _SHELLS = (
     r"(?:ba|da|z|k|fi|c|tc)?sh|pwsh|python[\d.]*|ipython|bpython|node|deno|bun|ruby|irb|perl|php|lua|R|ghci|jshell"

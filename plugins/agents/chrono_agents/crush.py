@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from chrono.agents.hooktree import TIMEOUT_S, HookTree, Place, long_enough, scalar
 from chrono.agents.payload import Body, Dialect, Tool, to_stderr
-from chrono.agents.protocol import Reply
-from chrono_agents.client import OPEN_FAILURE, UNTRIED, Client, Listed, as_json, does_like_claude
+from chrono.agents.protocol import OPEN_FAILURE, Reply
+from chrono_agents.client import UNTRIED, Client, Listed, as_json, does_like_claude
 
 
 def _entry(command: str) -> dict[str, object]:

@@ -4,15 +4,8 @@ from __future__ import annotations
 
 from chrono.agents.hooktree import TIMEOUT_S, HookTree, Place, long_enough, scalar
 from chrono.agents.payload import Dialect, Tool
-from chrono_agents.client import (
-    OPEN_FAILURE,
-    UNTRIED,
-    Client,
-    Listed,
-    does_like_claude,
-    probe_like_claude,
-    refuse_like_claude,
-)
+from chrono.agents.protocol import OPEN_FAILURE
+from chrono_agents.client import UNTRIED, Client, Listed, does_like_claude, probe_like_claude, refuse_like_claude
 
 
 def _entry(command: str) -> dict[str, object]:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from chrono.agents.hooktree import TIMEOUT_S, HookTree, Place, long_enough, scalar
 from chrono.agents.jsontext import Node
 from chrono.agents.payload import Body, Dialect, Tool, to_stderr
-from chrono.agents.protocol import Reply
-from chrono_agents.client import OPEN_FAILURE, SUBFOLDER, WORKTREE, Client, Listed, as_json, said
+from chrono.agents.protocol import OPEN_FAILURE, SUBFOLDER, WORKTREE, Reply
+from chrono_agents.client import Client, Listed, as_json, said
 
 _MATCHED = ("BeforeTool", "AfterTool")
 _EVENTS = (*_MATCHED, "SessionStart", "SessionEnd")

@@ -5,16 +5,8 @@ from __future__ import annotations
 import json
 
 from chrono.agents.payload import Body, Dialect, Tool
-from chrono.agents.protocol import PayloadRefused
-from chrono_agents.client import (
-    OPEN_FAILURE,
-    UNTRIED,
-    Client,
-    Own,
-    does_like_claude,
-    probe_like_claude,
-    refuse_like_claude,
-)
+from chrono.agents.protocol import OPEN_FAILURE, PayloadRefused
+from chrono_agents.client import UNTRIED, Client, Own, does_like_claude, probe_like_claude, refuse_like_claude
 
 
 def render(command: str) -> str:

@@ -8,10 +8,8 @@ from __future__ import annotations
 from chrono.agents.hooktree import TIMEOUT_S, HookTree, Place, long_enough, scalar
 from chrono.agents.jsontext import Node
 from chrono.agents.payload import Dialect
+from chrono.agents.protocol import OPEN_FAILURE, SUBFOLDER, WORKTREE
 from chrono_agents.client import (
-    OPEN_FAILURE,
-    SUBFOLDER,
-    WORKTREE,
     Client,
     Listed,
     ask_like_claude,

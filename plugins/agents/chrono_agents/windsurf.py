@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from chrono.agents.hooktree import HookTree, Place
 from chrono.agents.payload import Body, Dialect, Tool, to_stderr
-from chrono.agents.protocol import Reply
-from chrono_agents.client import OPEN_FAILURE, UNTRIED, Client, Listed
+from chrono.agents.protocol import OPEN_FAILURE, Reply
+from chrono_agents.client import UNTRIED, Client, Listed
 
 _EVENTS = (
     "pre_run_command",
