@@ -25,7 +25,7 @@ FAST, STRICT, FULL = 0, 1, 2
 
 _SIG_END = 88 + len('"}')
 _AFTER_NUMBER = ',"prev":"' + "0" * 64 + '","sig":"'
-_CHUNK_BYTES = 1 << 20
+_CHUNK_BYTES = 1 << 17  # with all that is made of it, it stays in a core's own cache
 _BLOCK_LEVEL = 8
 _BLOCK = 1 << _BLOCK_LEVEL
 _READ_WHOLE = ("key.", "prune", "witness.reset", "session.", "genesis", "segment.", "remote.fetch")
@@ -34,6 +34,7 @@ _PLAIN_KINDS = tuple(
     for kind in sorted(KINDS, key=lambda kind: (kind != "command", kind != "savepoint", kind))
     if not kind.startswith(_READ_WHOLE)
 )
+_KIND_BYTES = max(map(len, _PLAIN_KINDS))
 _ANCHOR = b'"anchor":{'
 _PLAIN_KEYS = frozenset(("act", "at", "by", "ev", "fmt", "kid", "log", "n", "prev", "sig"))
 _AT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", re.ASCII)
@@ -176,8 +177,7 @@ class _Reader:
             or max(map(len, lines)) > MAX_LINE_BYTES
         ):
             return False
-        plain = _PLAIN_KINDS
-        matters = {at for at, line in enumerate(lines) if not line.endswith(plain, 0, ends)}
+        matters = _of_other_kinds(lines, ends)
         if anchors:
             matters |= {at for at, line in enumerate(lines) if _ANCHOR in line}
         if asked.depth > FAST:
@@ -274,6 +274,14 @@ class _Reader:
         stack.append(Subtree(level, digest))
 
 
+def _of_other_kinds(lines: list[bytes], ends: int) -> set[int]:
+    """Which lines are of a kind that must be read whole. What comes before byte `ends` of a line names its kind, and is
+    the same in nearly all of them."""
+    kinds = [line[ends - _KIND_BYTES : ends] for line in lines]
+    others = {kind for kind in set(kinds) if not kind.endswith(_PLAIN_KINDS)}
+    return {at for at, kind in enumerate(kinds) if kind in others} if others else set()
+
+
 def _time_of(line: bytes) -> str:
     """The time stamp of a line that ends as a record must and holds nothing that others must confirm; the rest of its
     form is checked. Raises NotCanonical."""
@@ -306,13 +314,14 @@ def _batches(text: Text, start: int, end: int) -> Iterator[tuple[list[bytes], bo
         if not chunk:
             break
         position += len(chunk)
-        data = rest + chunk
-        lines = data.split(b"\n")
+        lines = chunk.split(b"\n")
+        lines[0] = rest + lines[0]
+        anchors = _ANCHOR in chunk or _ANCHOR in lines[0]
         rest = lines.pop()
         if len(rest) > MAX_LINE_BYTES:
             lines.append(rest)
             rest = b""
-        yield lines, _ANCHOR in data
+        yield lines, anchors
     if rest:
         yield [rest], True
 
