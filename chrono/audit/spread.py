@@ -47,7 +47,7 @@ class Asking(NamedTuple):
         span = SPANS[self.depth]
         start, begins = self.start, _claim(self.text, self.start)
         while begins is not None and start < self.end:
-            end = _line_end(self.text, start + span, self.end)
+            end = _line_end(self.text, start, start + span, self.end)
             signs = key()
             if end is None or signs is None:
                 return
@@ -64,12 +64,12 @@ def _claim(text: Text, offset: int) -> tuple[int, str] | None:
     return numbered(line) if newline else None
 
 
-def _line_end(text: Text, near: int, end: int) -> int | None:
-    """The end of a line at or after byte `near`; of the last line before `end` where that comes first."""
+def _line_end(text: Text, start: int, near: int, end: int) -> int | None:
+    """The end of a line at or after byte `near`; of the last line between `start` and `end` where that comes first."""
     if near < end:
         found = text.pread(min(MAX_LINE_BYTES + 1, end - near), near).find(b"\n")
         return near + found + 1 if found >= 0 else None
-    start = max(0, end - MAX_LINE_BYTES - 1)
+    start = max(start, end - MAX_LINE_BYTES - 1)  # before the stretch there may be a hole
     found = text.pread(end - start, start).rfind(b"\n")
     return start + found + 1 if found >= 0 else None
 

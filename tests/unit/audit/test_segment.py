@@ -291,6 +291,15 @@ def test_a_pruned_log_still_verifies_and_proves(parted: Ground) -> None:
         prove_in(parted.place, 2)
 
 
+def test_a_short_end_behind_a_pruned_range_is_read_in_stretches_too(
+    parted: Ground, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("chrono.audit.chain.QUICK_BYTES", 0)
+    pruned_once(parted)
+    for depth in ({}, {"strict": True}, {"full": True}):
+        assert parted.verify(**depth).exit_code == 0, depth
+
+
 def test_what_was_pruned_is_gone(parted: Ground) -> None:
     assert b"make 2" in text_of(parted)
     prune(parted.log, plan_prune(parted.place, FAR), BOB, timeout_s=5)
