@@ -307,10 +307,10 @@ def _is_committed(spot: Spot, ground: Ground) -> bool:
 
 
 def _assigns(case: Case, names: tuple[Text, ...]) -> bool:
-    """`NAME`, or `NAME=value` where the value counts."""
+    """`NAME`, or `NAME=value` where the value counts: set in front of the command, or exported before."""
     return any(
         any_matches(names, name) or (isinstance(value, str) and any_matches(names, f"{name}={value}"))
-        for name, value in case.command.assigns
+        for name, value in (*case.command.assigns, *case.command.env)
     )
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 
+from chrono.scan import holding
 from chrono.scan.command import Command, Redirect, Word
 from chrono.scan.conditions import Case, host_of
 from chrono.scan.finding import Finding, Target
@@ -46,6 +47,7 @@ class History:
         self.made: list[str] = []
         self.moved: list[Moved] = []
         self.fetched: dict[str, tuple[str, ...]] = {}
+        self.held: dict[str, Spot] = {}
         self.find: Command | None = None
 
 
@@ -94,6 +96,9 @@ def _of_command(step: Step, ruleset: Ruleset, ground: Ground, history: History) 
     command = step.command
     found_by = history.find if command.via and command.via[-1].startswith("find -") else None
     touches = () if _in_own_container(command) else touches_of(command, ground, found_by)
+    if history.held:
+        touches = (*touches, *holding.sent_later(command, history.held, ground))
+    history.held.update(holding.put_aside(command, touches, history.held, ground))
     touches = _in_order(touches, command, history, ground)
     if step.followed:
         touches = tuple(touch for touch in touches if touch.spot.target.place != "unknown")

@@ -6,16 +6,22 @@ What each condition asks is left to `scan.conditions`, going through the command
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from chrono.scan.command import Word
 from chrono.scan.conditions import KINDS, Case, Texts, habits_of, names_fit
 from chrono.scan.rule import Matcher, Options, Rule, Ruleset, Text
 from chrono.tuples import NamedTuple
 
-Step = tuple[Callable[..., bool], tuple[Any, ...]]
-Steps = tuple[Step, ...]
-"""Bound conditions that must all hold."""
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    Step = tuple[Callable[..., bool], tuple[Any, ...]]
+    Steps = tuple[Step, ...]
+    """Bound conditions that must all hold."""
+    Key = tuple[Any, ...]
+    """Something that a command has: ("word", an argument as it stands), ("text", patterns of an argument),
+    ("touch", how, place or "" for any, patterns of the path or None for any), or ("has", what)."""
 
 MAX_KEPT = 512
 """Programs of one ruleset."""
@@ -218,11 +224,6 @@ def _bound(matcher: Matcher, names: tuple[str, ...]) -> Steps | None:
     return tuple(steps)
 
 
-Key = tuple[Any, ...]
-"""Something that a command has: ("word", an argument as it stands), ("text", patterns of an argument),
-("touch", how, place or "" for any, patterns of the path or None for any), or ("has", what)."""
-
-
 def _keys(steps: Steps) -> frozenset[Key] | None:
     """Keys of which a command must have one for all the steps to hold, the rarest that can be told; None: none."""
     best: frozenset[Key] | None = None
@@ -283,7 +284,7 @@ _HAS: dict[str, Callable[[Case], object]] = {
     "options": _has_options,
     "redirect": lambda case: case.command.redirects,
     "upstream": lambda case: case.command.upstream,
-    "assigns": lambda case: case.command.assigns,
+    "assigns": lambda case: case.command.assigns or case.command.env,
     "fetched": lambda case: case.fetched is not None,
     "via": lambda case: case.command.via,
 }

@@ -204,7 +204,7 @@ def _evaluate_started(answer: Started, world: World, command: Command) -> Evalua
     from chrono.scan.code.languages import LANGUAGES, commands_of
 
     if answer.language in SHELLS:
-        found = _evaluate(answer.text, world, answer.language, started=answer, span=command.span)
+        found = _evaluate(answer.text, world, answer.language, started=answer, span=command.span, fed=command)
         if command.windows and answer.language == "sh":
             return _under_windows(found, answer, world, command)
         return found
@@ -243,8 +243,10 @@ def _evaluate(
     via: tuple[str, ...] = (),
     started: Started | None = None,
     span: tuple[int, int] | None = None,
+    fed: Command | None = None,
 ) -> Evaluation:
-    """The text under the dialect of the shell that runs it."""
+    """The text under the dialect of the shell that runs it; what `fed` reads, a program that the text only hands on
+    reads."""
     if shell in WINDOWS_SHELLS:
         if started is not None and span is not None and _names_its_file(started):
             return _with_lines(_evaluate(text, world, shell, started=started), text, len(started.via) - 1, span)
@@ -275,6 +277,8 @@ def _evaluate(
         env=started.env,
         span=span,
         lines=_names_its_file(started),
+        stdin=fed.stdin if fed is not None and started.wrapper else None,
+        feeds=fed.upstream if fed is not None and started.wrapper else (),
     )
 
 

@@ -58,12 +58,12 @@ def sent(command: Command, ground: Ground, read: Read) -> Iterator[Touch]:
     if name is None or any(_is_here(word) for word in command.argv[1:]):
         return
     for word in _SENDS[name](command):
-        yield from _as_sent(ground.spots(word, command.cwd, windows=command.windows), ground)
+        yield from as_sent(ground.spots(word, command.cwd, windows=command.windows), ground)
     if name not in _BY_WORDS:
         return
     for redirect in command.redirects:
         if redirect.op == "<":
-            yield from _as_sent(ground.spots(redirect.target, command.cwd, windows=command.windows), ground)
+            yield from as_sent(ground.spots(redirect.target, command.cwd, windows=command.windows), ground)
     for argv in command.upstream:
         yield from _of_feeding(Command(argv, cwd=command.cwd, windows=command.windows), ground, read)
 
@@ -76,10 +76,24 @@ def _of_feeding(command: Command, ground: Ground, read: Read) -> Iterator[Touch]
         return
     if any(name in _SENDS for name in names):
         return
-    yield from _as_sent(tuple(touch.spot for touch in read(command) if touch.how == "read"), ground)
+    yield from as_sent(tuple(touch.spot for touch in read(command) if touch.how == "read"), ground)
 
 
-def _as_sent(spots: tuple[Spot, ...], ground: Ground) -> Iterator[Touch]:
+def words_sent(command: Command) -> Iterator[Word]:
+    """The words that name what a command sends to another machine, of files that programs in front of it have read
+    too."""
+    name = next((name for name in program_names(command.argv[0]) if name in _SENDS), None)
+    if name is None or any(_is_here(word) for word in command.argv[1:]):
+        return
+    yield from _SENDS[name](command)
+    if name in _BY_WORDS:
+        yield from (redirect.target for redirect in command.redirects if redirect.op == "<")
+        for argv in command.upstream:
+            yield from argv[1:]
+
+
+def as_sent(spots: tuple[Spot, ...], ground: Ground) -> Iterator[Touch]:
+    """Those of them that are secret, as touches of kind "send"; a whole home holds secrets."""
     for spot in spots:
         target = spot.target
         if target.place == "credential":

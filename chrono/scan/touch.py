@@ -440,20 +440,18 @@ def _wget(asked: Asked) -> Iterator[Claim]:
 
 def _tar(asked: Asked) -> Iterator[Claim]:
     """Archives are read and written; what a member list holds is not known."""
-    given = [word for word in asked.command.argv[1:] if isinstance(word, str) and not word.startswith("--")]
-    letters = given[0] if given else ""
     parsed = asked.parsed
-    creates = ("c" in letters.lstrip("-")[:6] and not letters.startswith("--")) or parsed.has("--create")
-    extracts = ("x" in letters.lstrip("-")[:6] and not letters.startswith("--")) or parsed.has_any(
-        ("-x", "--extract", "--get")
-    )
-    anywhere = parsed.has_any(("-P", "--absolute-names", "--absolute-paths")) or (
-        letters[:1] != "-" and "P" in letters and "x" in letters
-    )
-    words = parsed.words if letters.startswith("-") else parsed.words[1:]
-    if "f" in letters and not letters.startswith("-"):
-        words = words[1:]
+    first = asked.command.argv[1] if len(asked.command.argv) > 1 else ""
+    # `tar xzf FILE`: letters without a dash, their values behind them.
+    letters = first if isinstance(first, str) and first[:1] != "-" else ""
+    creates = "c" in letters[:6] or parsed.has_any(("-c", "--create"))
+    extracts = "x" in letters[:6] or parsed.has_any(("-x", "--extract", "--get"))
+    anywhere = parsed.has_any(("-P", "--absolute-names", "--absolute-paths")) or ("P" in letters and extracts)
+    words = parsed.words[1 + ("f" in letters) :] if letters else parsed.words
     if creates:
+        folder = next(iter(parsed.values("-C", "--directory")), None)
+        if isinstance(folder, str):
+            words = tuple(f"{folder}/{word}" if isinstance(word, str) and word[:1] != "/" else word for word in words)
         yield from _all(words, "delete-tree" if parsed.has("--remove-files") else "read")
     if extracts:
         yield from _all(("/",) if anywhere else parsed.values("-C", "--directory"), "write")
@@ -465,6 +463,11 @@ def _cpio(asked: Asked) -> Iterator[Claim]:
 
 
 def _archive(asked: Asked) -> Iterator[Claim]:
+    if asked.name != "zip":
+        # The first word says what is done.
+        if asked.parsed.words[:1] not in (("a",), ("u",), ("m",), ("d",)):
+            return
+        asked = asked._replace(parsed=asked.parsed._replace(words=asked.parsed.words[1:]))
     yield from _all(asked.parsed.words[:1], "write")
     moved = asked.parsed.has_any(("-m", "--move")) if asked.name == "zip" else "-sdel" in asked.command.argv
     yield from _all(asked.parsed.words[1:], "delete-tree" if moved else "read")
@@ -541,6 +544,7 @@ _OPTIONS: dict[str, Options] = {
         "gtar": "-f --file -C --directory -T --files-from -X --exclude-from --exclude",
         "bsdtar": "-f --file -C --directory -T --files-from -X --exclude-from --exclude",
         "zip": "-x -i -P -n -t -b",
+        **dict.fromkeys(("7z", "7za", "7zz", "rar"), ""),
         "unzip": "-d -x -P",
         "base64": "-w --wrap -i -o -b",
         "xxd": "-l -s -c -g -o",
@@ -608,7 +612,7 @@ _READERS: dict[str, Reader] = {
     "bsdtar": _tar,
     "cpio": _cpio,
     "zip": _archive,
-    "7z": _archive,
+    **dict.fromkeys(("7z", "7za", "7zz", "rar"), _archive),
     "unzip": _unzip,
     "gzip": _gzip,
     "patch": _patch,

@@ -75,7 +75,10 @@ def file_call(run: Machine, name: str, args: Arguments) -> Value:
                       append=name == "appendFile" or set(args, "append"))  # fmt: skip
     elif name in ("truncate", "ftruncate"):
         effects.write(first)
-    elif name in ("readFile", "readTextFile", "createReadStream"):
+    elif name == "createReadStream":
+        effects.read(first)
+        return Thing("stream", path=first)
+    elif name in ("readFile", "readTextFile"):
         effects.read(first)
         return finish(run, args, effects.content(first))
     elif name == "createWriteStream":

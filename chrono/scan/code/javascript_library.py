@@ -554,6 +554,8 @@ def _thing_method(run: Machine, owner: Thing, name: str, args: Arguments) -> Val
                 if isinstance(value, Closure):
                     run.invoke(value, Arguments((received,), {}))
             return owner
+    if owner.kind == "stream":
+        return _of_stream(run, owner, name, args)
     if name == "pipe":
         kinds = {owner.kind, *(value.kind for value in args.values if isinstance(value, Thing))}
         if kinds == {"socket", "process"}:
@@ -579,6 +581,25 @@ def _thing_method(run: Machine, owner: Thing, name: str, args: Arguments) -> Val
     ):
         return owner
     return None
+
+
+def _of_stream(run: Machine, owner: Thing, name: str, args: Arguments) -> Value:
+    """A file that is read in parts: into a file, through a packer, onto a connection."""
+    if name in ("on", "once", "addListener"):
+        held = run.effects.content(owner.fields["path"])
+        for value in args.values:
+            if isinstance(value, Closure):
+                run.invoke(value, Arguments((held,), {}))
+        return owner
+    if name not in ("pipe", "pipeTo", "pipeThrough"):
+        return None
+    into = args.at(0)
+    if isinstance(into, Thing) and into.kind in ("socket", "response"):
+        if into.kind == "response":
+            run.effects.connect(into.fields.get("url", ANY), ANY)
+        run.effects.send(Thing("file", path=owner.fields["path"]))
+        return into
+    return into if isinstance(into, Thing) and into.kind == "file" else owner
 
 
 _SQL_METHODS = frozenset(

@@ -214,11 +214,11 @@ def _main_of_package(scene: Scene, folder: str) -> str | None:
     return package.main if package is not None and not isinstance(package, Refusal) else None
 
 
-def _inline(scene: Scene, code: Word, language: str, link: str, args: tuple[Word, ...]) -> Answers:
+def inline(scene: Scene, code: Word, language: str, link: str, args: tuple[Word, ...]) -> Answers:
     return [scene.start(code, language, link, args=args)] if isinstance(code, str) else []
 
 
-def _from_stdin(scene: Scene, language: str, args: tuple[Word, ...]) -> Answers:
+def from_stdin(scene: Scene, language: str, args: tuple[Word, ...]) -> Answers:
     """Text on standard input, or the file that it is redirected from."""
     for redirect in reversed(scene.command.redirects):
         if redirect.op == "<" and redirect.fd in (None, 0):
@@ -270,19 +270,19 @@ class _Options:
 def _from_shell(scene: Scene, language: str) -> Answers:
     options = _Options(scene.args, frozenset(("-o", "+o", "-O", "+O")))
     answers: Answers = []
-    from_stdin = False
+    reads_stdin = False
     while (word := options.next()) is not None:
         if word in ("--rcfile", "--init-file"):
             answers += run_file(scene, options.take() or "", language, ())
         elif not word.startswith("--"):
             if "c" in word and word[0] == "-":
                 return answers
-            from_stdin = from_stdin or "s" in word
+            reads_stdin = reads_stdin or "s" in word
     rest = options.rest()
-    if from_stdin or not rest or rest[0] == "-":
-        return answers + _from_stdin(scene, language, rest)
+    if reads_stdin or not rest or rest[0] == "-":
+        return answers + from_stdin(scene, language, rest)
     if rest[0] in ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"):
-        return answers + _from_stdin(scene, language, rest[1:])
+        return answers + from_stdin(scene, language, rest[1:])
     return answers + run_file(scene, rest[0], language, rest[1:])
 
 
@@ -295,13 +295,13 @@ def _from_python(scene: Scene) -> Answers:
             if letter in "cm":
                 value = word[place + 1 :] or options.take() or ""
                 if letter == "c":
-                    return _inline(scene, value, "python", f"{scene.program} -c", options.rest())
+                    return inline(scene, value, "python", f"{scene.program} -c", options.rest())
                 return _module(scene, value, options.rest())
             if letter in "WXQ":
                 break
     rest = options.rest()
     if not rest or rest[0] in ("-", "/dev/stdin"):
-        return _from_stdin(scene, "python", rest[1:])
+        return from_stdin(scene, "python", rest[1:])
     return run_file(scene, rest[0], "python", rest[1:])
 
 
@@ -346,7 +346,7 @@ def _python_path(scene: Scene) -> list[str]:
 def _run_by_module(scene: Scene, name: str, args: tuple[Word, ...]) -> Answers:
     """Modules that run a script named in their own arguments (`python -m pdb x.py`); timeit takes code."""
     if name == "timeit":
-        return [s for code in args if isinstance(code, str) for s in _inline(scene, code, "python", "timeit", ())]
+        return [s for code in args if isinstance(code, str) for s in inline(scene, code, "python", "timeit", ())]
     for at, word in enumerate(args):
         if name == "runpy" and isinstance(word, str) and not word.startswith("-"):
             return _module(scene, word, args[at + 1 :])
@@ -378,18 +378,18 @@ def _from_javascript(scene: Scene) -> Answers:
             answers += run_file(scene, value if equals else options.take() or "", "javascript", (), _SCRIPT_ENDINGS)
     rest = options.rest()
     if code is not None:
-        return answers + _inline(scene, code, "javascript", f"{scene.program} -e", rest)
+        return answers + inline(scene, code, "javascript", f"{scene.program} -e", rest)
     if rest and rest[0] in ("inspect", "watch") and scene.path(rest[0]) and not scene.exists(scene.path(rest[0]) or ""):
         rest = rest[1:]
     if not rest or rest[0] in ("-", "/dev/stdin"):
-        return answers + _from_stdin(scene, "javascript", rest[1:])
+        return answers + from_stdin(scene, "javascript", rest[1:])
     return answers + run_file(scene, rest[0], "javascript", rest[1:], _SCRIPT_ENDINGS)
 
 
 def _from_deno(scene: Scene) -> Answers:
     verb, rest = _verb(scene.args)
     if verb == "eval":
-        return [s for code in rest[:1] for s in _inline(scene, code, "javascript", "deno eval", ())]
+        return [s for code in rest[:1] for s in inline(scene, code, "javascript", "deno eval", ())]
     if verb in ("run", "serve", "test", "bench") or _ending(verb) in ENDINGS:
         operands = rest if verb in ("run", "serve", "test", "bench") else scene.args
         values = frozenset(("-c", "--config", "--import-map", "--lock", "--cert", "--location", "--seed", "--port"))
@@ -398,7 +398,7 @@ def _from_deno(scene: Scene) -> Answers:
             pass
         left = options.rest()
         if left and left[0] == "-":
-            return _from_stdin(scene, "javascript", left[1:])
+            return from_stdin(scene, "javascript", left[1:])
         return run_file(scene, left[0], "javascript", left[1:]) if left else []
     return []
 
@@ -407,7 +407,7 @@ def _from_bun(scene: Scene) -> Answers:
     options = _Options(scene.args, frozenset(("--cwd", "-c", "--config", "--env-file", "--port")))
     while (word := options.next()) is not None:
         if word in ("-e", "--eval", "-p", "--print"):
-            return _inline(scene, options.take() or "", "javascript", f"bun {word}", options.rest())
+            return inline(scene, options.take() or "", "javascript", f"bun {word}", options.rest())
     rest = options.rest()
     if rest and rest[0] == "run":
         options = _Options(rest[1:], frozenset(("--cwd",)))
@@ -415,7 +415,7 @@ def _from_bun(scene: Scene) -> Answers:
             pass
         rest = options.rest()
         if rest and rest[0] == "-":
-            return _from_stdin(scene, "javascript", rest[1:])
+            return from_stdin(scene, "javascript", rest[1:])
     if not rest or not isinstance(rest[0], str) or not ("/" in rest[0] or _ending(rest[0]) in ENDINGS):
         return []
     language = ENDINGS.get(_ending(rest[0]), "javascript")
@@ -470,9 +470,9 @@ def _from_cluster(scene: Scene, language: str, *, code_letters: str, takes_value
     left = options.rest()
     if code:
         text = "\n".join(c for c in code if isinstance(c, str))
-        return answers + _inline(scene, text, language, f"{scene.program} -e", left)
+        return answers + inline(scene, text, language, f"{scene.program} -e", left)
     if not left or left[0] in ("-", "/dev/stdin"):
-        return answers + _from_stdin(scene, language, left[1:])
+        return answers + from_stdin(scene, language, left[1:])
     return answers + run_file(scene, left[0], language, left[1:])
 
 
@@ -483,14 +483,14 @@ def _from_php(scene: Scene) -> Answers:
         if name in ("-r", "--run", "-B", "-R", "-E", "--process-code", "--process-begin", "--process-end"):
             code = value if equals else options.take() or ""
             text = f"<?php {code}" if isinstance(code, str) else code
-            return _inline(scene, text, "php", "php -r", options.rest())
+            return inline(scene, text, "php", "php -r", options.rest())
         if name.startswith("-r") and not name.startswith("--") and len(name) > 2:
-            return _inline(scene, f"<?php {word[2:]}", "php", "php -r", options.rest())
+            return inline(scene, f"<?php {word[2:]}", "php", "php -r", options.rest())
         if name in ("-f", "--file", "-F", "--process-file"):
             return run_file(scene, value if equals else options.take() or "", "php", options.rest())
     rest = options.rest()
     if not rest or rest[0] in ("-", "/dev/stdin"):
-        return _from_stdin(scene, "php", rest[1:])
+        return from_stdin(scene, "php", rest[1:])
     return run_file(scene, rest[0], "php", rest[1:])
 
 
@@ -514,19 +514,19 @@ def _from_powershell(scene: Scene) -> Answers:
             return _encoded(scene, rest)
         if len(option) > 1 and ("-command".startswith(option) or "-commandwithargs".startswith(option)):
             if rest == ("-",):
-                return _from_stdin(scene, "powershell", ())
-            return _inline(scene, _line_of(rest, quoting=False), "powershell", f"{scene.program} -Command", ())
+                return from_stdin(scene, "powershell", ())
+            return inline(scene, _line_of(rest, quoting=False), "powershell", f"{scene.program} -Command", ())
         if len(option) > 1 and "-file".startswith(option):
             if rest[:1] == ("-",):
-                return _from_stdin(scene, "powershell", rest[1:])
+                return from_stdin(scene, "powershell", rest[1:])
             return run_file(scene, _slashes(rest[0]), "powershell", rest[1:]) if rest else []
         if option in _POWERSHELL_VALUES or (len(option) > 3 and any(v.startswith(option) for v in _POWERSHELL_VALUES)):
             at += 1
         elif option[:1] != "-":
             if _ending(option) == "ps1":
                 return run_file(scene, _slashes(word), "powershell", rest)
-            return _inline(scene, _line_of((word, *rest), quoting=False), "powershell", f"{scene.program} -Command", ())
-    return _from_stdin(scene, "powershell", ())
+            return inline(scene, _line_of((word, *rest), quoting=False), "powershell", f"{scene.program} -Command", ())
+    return from_stdin(scene, "powershell", ())
 
 
 def _encoded(scene: Scene, rest: tuple[Word, ...]) -> Answers:
@@ -539,7 +539,7 @@ def _encoded(scene: Scene, rest: tuple[Word, ...]) -> Answers:
         text = a2b_base64(rest[0] + "=" * (-len(rest[0]) % 4)).decode("utf-16-le")
     except (Error, ValueError):
         return [Refusal("unparsed", "its encoded command cannot be decoded", scene.command.span)]
-    return _inline(scene, text.replace("\0", "\ufffd"), "powershell", f"{scene.program} -EncodedCommand", ())
+    return inline(scene, text.replace("\0", "\ufffd"), "powershell", f"{scene.program} -EncodedCommand", ())
 
 
 def _from_cmd(scene: Scene) -> Answers:
@@ -556,8 +556,8 @@ def _from_cmd(scene: Scene) -> Answers:
         script = rest[0] if rest else ""
         if isinstance(script, str) and _ending(script) in ("cmd", "bat") and " " not in script:
             return run_file(scene, _slashes(script), "cmd", rest[1:])
-        return _inline(scene, _line_of(rest, quoting=True), "cmd", f"{scene.program} /c", ())
-    return _from_stdin(scene, "cmd", ())
+        return inline(scene, _line_of(rest, quoting=True), "cmd", f"{scene.program} /c", ())
+    return from_stdin(scene, "cmd", ())
 
 
 def _line_of(words: tuple[Word, ...], *, quoting: bool) -> str:

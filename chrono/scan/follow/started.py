@@ -1,8 +1,8 @@
 """Owns the question what one command starts, and how deep it may be asked.
 
-Which file an interpreter's arguments name is left to `scripts`, which its environment names to `preloads`, package
-managers to `packages`, make and just to `make` and `justfile`, tasks of other tools to `sessions`; evaluating the text
-is left to the scanner.
+Which file an interpreter's arguments name is left to `scripts`, consoles of frameworks to `consoles`, what its
+environment names to `preloads`, package managers to `packages`, make and just to `make` and `justfile`, tasks of other
+tools to `sessions`; evaluating the text is left to the scanner.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ FOLLOWED = frozenset(
     "bun bunx npx pnpx npm pnpm yarn yarnpkg cnpm ni nr run-s run-p npm-run-all concurrently wireit composer pip uv "
     "poetry pipenv pdm rye hatch pixi conda mamba micromamba dotenv mise asdf bundle coverage doppler direnv heroku "
     "poe poethepoet make gmake gnumake mingw32-make remake task go-task just tox nox inv invoke fab pytest py.test "
-    "rake run-parts".split()
+    "rake run-parts rails irb pry manage.py django-admin flask artisan sail psysh bpython ptpython".split()
 )
 """Programs, without version, of which a follower knows something; most commands are of none of them."""
 
@@ -54,6 +54,7 @@ def started(
     """
     if not is_followed(command.argv[0]):
         return ()
+    from chrono.scan.follow.consoles import from_console
     from chrono.scan.follow.make import from_make
     from chrono.scan.follow.packages import from_package_manager
     from chrono.scan.follow.preloads import from_preloads
@@ -62,7 +63,7 @@ def started(
     try:
         scene = Scene.of(command, world, files, copies)
         answers: list[Started | Refusal] = []
-        for source in (from_preloads, from_interpreter, from_package_manager, from_make, from_session):
+        for source in (from_preloads, from_interpreter, from_console, from_package_manager, from_make, from_session):
             answers.extend(source(scene))
     except RecursionError:
         return (Refusal("limit", "what it starts is nested too deeply", command.span),)

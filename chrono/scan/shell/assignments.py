@@ -6,6 +6,7 @@ from chrono.scan.shell import expand
 from chrono.scan.shell.arithmetic import Failed
 from chrono.scan.shell.calculate import arithmetic, arithmetic_text, with_element
 from chrono.scan.shell.machine import Machine
+from chrono.scan.shell.sinks import SHELL_VARIABLES, of_variables
 from chrono.scan.shell.state import UNKNOWN_ARRAY, Array, State
 from chrono.scan.shell.syntax import ArrayValue, Assign, Word
 
@@ -25,6 +26,19 @@ def assign(m: Machine, assignment: Assign, state: State) -> None:
         sources = m.end_sources(before)
         set_text(m, name, assignment.subscript, text, state, append=assignment.append)
     state.came_from(name, (*kept, *sources))
+    if name in SHELL_VARIABLES or (name in state.exported and "a" in state.options):
+        run_held(m, name, state)
+
+
+def run_held(m: Machine, name: str, state: State) -> None:
+    """What a variable holds that a shell, or every program that sees it, runs later: judged as if it ran now."""
+    value = state.get(name)[0]
+    if isinstance(value, Array):
+        value = "\n".join(value.values)
+    for inner in of_variables(((name, value),)) if isinstance(value, str) else ():
+        side = state.copy()
+        side.outs = None
+        m.subshell(side, lambda text=inner.text or "", side=side: m.run_text(text, side, label=name))  # type: ignore[misc]
 
 
 def set_text(m: Machine, name: str, index: Word | None, text: str, state: State, *, append: bool = False) -> None:

@@ -30,11 +30,14 @@ def evaluate(
     via: tuple[str, ...] = (),
     span: tuple[int, int] | None = None,
     lines: bool = False,
+    stdin: Word | None = None,
+    feeds: tuple[tuple[Word, ...], ...] = (),
 ) -> Evaluation:
     """The commands that a shell text can run, with the words they get.
 
     - `dialect`: "bash", "sh" (dash or bash: both are looked at where they differ) or "zsh" (zsh and bash).
     - `args`, `argv0`: `$1…` and `$0`. `env`: variables set besides the world's environment; both are exported.
+    - `stdin`, `feeds`: the text on its standard input where known, and the programs that it comes from.
     - `cwd`: absolute, the world's where None. `via`: the chain that every command's own chain continues.
     - `span`: offsets to report for everything, for a text that is not the outermost one. `lines`: it is a file that
       the last link of `via` names; the line is added there.
@@ -59,6 +62,8 @@ def evaluate(
         machine = Machine(world, PORTS, one, argv0, environment, via)
         state = State(environment, cwd or world.cwd)
         state.params = tuple(map(from_word, args))
+        state.stdin = None if stdin is None else from_word(stdin)
+        state.feeds = tuple(tuple(map(from_word, feed)) for feed in feeds)
         if variables:
             state.vars = {name: (value,) for name, value in env}
             state.exported = frozenset(variables)

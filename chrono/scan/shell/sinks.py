@@ -69,6 +69,11 @@ _COMMAND_VARIABLES = frozenset(
      "SYSTEMD_EDITOR", "SYSTEMD_PAGER", "KUBE_EDITOR", "HGEDITOR", "PSQL_PAGER", "PSQL_EDITOR"),
 )  # fmt: skip
 
+_PROMPTS = frozenset(("PS0", "PS1", "PS2", "PS4", "PROMPT", "RPROMPT", "RPS1"))
+
+SHELL_VARIABLES = _PROMPTS | {"PROMPT_COMMAND"}
+"""Variables that the shell itself runs, so that they count without being exported."""
+
 
 def hidden(name: str, argv: Argv, state: State) -> list[Inner]:
     """Shell text that `argv` hands to a shell in another way than as the program's own arguments."""
@@ -93,13 +98,13 @@ def hidden(name: str, argv: Argv, state: State) -> list[Inner]:
 
 
 def of_variables(assigns: tuple[tuple[str, str], ...]) -> list[Inner]:
-    """Commands in variables that are set for one program (`GIT_SSH_COMMAND=… git fetch`)."""
+    """Commands in variables that are set for one program (`GIT_SSH_COMMAND=… git fetch`), or for all that follow."""
     found = []
     for name, value in assigns:
         if name in _COMMAND_VARIABLES and value and "\0" not in value:
             found.append(Inner(text=value.lstrip("|"), label=name))
-        elif name == "PS4" and ("$(" in value or "`" in value) and "\0" not in value:
-            # It is expanded in front of each traced command.
+        elif name in _PROMPTS and ("$(" in value or "`" in value) and "\0" not in value:
+            # A prompt is expanded each time it is shown, PS4 in front of each traced command.
             found.append(Inner(text=': "' + value.replace('"', '\\"') + '"', label=name))
     return found
 
@@ -286,7 +291,7 @@ def _foreign(argv: Argv, state: State) -> list[Inner]:
     from chrono.scan.foreign import commands_in
 
     texts = [text for _, text in _values(argv, _CODE_OPTIONS)]
-    if state.stdin is not None and not texts and not operands(argv, Options())[0]:
+    if state.stdin is not None and not texts and _reads_stdin(argv):
         texts.append(state.stdin)
     name = argv[0].rpartition("/")[2]
     out: list[Inner] = []
@@ -298,10 +303,16 @@ def _foreign(argv: Argv, state: State) -> list[Inner]:
     return out
 
 
+def _reads_stdin(argv: Argv) -> bool:
+    """Whether no file is named: `lua`, `lua -`, `Rscript - args`."""
+    words = operands(argv, Options())[0]
+    return not words or words[0] in ("-", "/dev/stdin")
+
+
 _VIM_SHELL = expression(
     r"(?:^|[|\n])[ \t]*(?::[ \t:]*)?(?:sil(?:ent)?!?[ \t]+)?(?:exe(?:cute)?[ \t]+['\"])?(?:%|\d{1,9})?!([^\n]+)"
 )
-_CALL = expression(r"(?:system(?:list)?|shell-command(?:-to-string)?|os\.execute|io\.popen|do shell script)\s*"
+_CALL = expression(r"(?:system(?:list)?|shell-command(?:-to-string)?|os\.execute|io\.popen)\s*"
                    r"(?:\(\s*)?([\"'])((?:[^\"'\\]|\\.)*)\1")  # fmt: skip
 
 
@@ -327,12 +338,25 @@ def _editor(argv: Argv, state: State) -> list[Inner]:
     return out
 
 
+_APPLE_SCRIPT = expression(
+    r"\b(?:do shell script|do script|write text|(?:default profile )?command|doShellScript)\s*\(?\s*"
+    r"\"((?:[^\"\\]|\\.)*)\"",
+    re.IGNORECASE,
+)
+_APPLE_CALL = expression(r"\bdoShellScript\s*\(\s*'((?:[^'\\]|\\.)*)'")
+
+
 def _osascript(argv: Argv, state: State) -> list[Inner]:
+    """What a script of the Mac's hands to a shell or types into a terminal."""
+    scripts = [word for _, word in _values(argv, ("-e",))]
+    if not scripts and state.stdin is not None and _reads_stdin(argv):
+        scripts.append(state.stdin)
     return [
-        Inner(text=re.sub(r"\\(.)", r"\1", match[2]), label="osascript")
-        for _, word in _values(argv, ("-e",))
+        Inner(text=re.sub(r"\\(.)", r"\1", match[1]), label="osascript", stdin="")
+        for word in scripts
         if len(word) < 20_000
-        for match in _CALL.finditer(word)
+        for pattern in (_APPLE_SCRIPT, _APPLE_CALL)
+        for match in pattern.finditer(word)
     ]
 
 

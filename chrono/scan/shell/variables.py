@@ -46,6 +46,8 @@ def declare(m: Machine, argv: Argv, state: State) -> None:
     local = name == "local" or (name in ("declare", "typeset") and bool(m.calls) and "g" not in letters)
     for word in argv[at:]:
         _declare(m, word, letters, state, local=local, exports=exports)
+        if exports:
+            assignments.run_held(m, word.partition("=")[0], state)
 
 
 def _declare(m: Machine, word: str, letters: str, state: State, *, local: bool, exports: bool) -> None:
