@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 
 from chrono import cjson
 from chrono.agents.protocol import Call, PayloadRefused
+from chrono.scan.expression import expression
 from chrono.tuples import NamedTuple
 
 Body = Mapping[str, object]
@@ -80,10 +81,10 @@ _CHANGE_WORDS = frozenset(
     save set touch truncate unlink update upload write
     """.split()
 )
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
-_PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$|^\*\*\* Move to: (.+)$", re.M)
-_DIFFED = re.compile(r"^(?:---|\+\+\+) (?:[ab]/)?([^\t\n]+)", re.M)
-_HOSTILE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_WORD = expression(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_PATCHED = expression(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$|^\*\*\* Move to: (.+)$", re.M)
+_DIFFED = expression(r"^(?:---|\+\+\+) (?:[ab]/)?([^\t\n]+)", re.M)
+_HOSTILE = expression("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 def read_object(payload: bytes) -> dict[str, object]:

@@ -5,7 +5,6 @@ Appending is left to `audit.log`, judging a whole log to `audit.verify`.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from operator import itemgetter
 
@@ -44,11 +43,9 @@ KINDS = frozenset(
 """The closed list of `ev`; a new kind is a change of the format."""
 
 _KEYS = frozenset(("act", "anchor", "at", "by", "ev", "fmt", "kid", "log", "n", "prev", "sig"))
-_AT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
-_HEX32 = re.compile(r"[0-9a-f]{32}")
-_HEX64 = re.compile(r"[0-9a-f]{64}")
-_SIG_SUFFIX = re.compile(rb',"sig":"([A-Za-z0-9+/]{86}==)"\}')
-_SIG_SUFFIX_BYTES = len(',"sig":"') + 88 + len('"}')
+_SIG_BEGIN, _SIG_END = b',"sig":"', b'"}'
+_SIG_SUFFIX_BYTES = len(_SIG_BEGIN) + 88 + len(_SIG_END)
+_DIGITS = str.maketrans("123456789", "000000000")
 
 
 class Actor(NamedTuple):
@@ -321,14 +318,13 @@ def _digest_of(act: Json) -> dict[str, Json]:
 def signed_bytes(line: bytes) -> tuple[bytes, bytes] | None:
     """(bytes that were signed, 64-byte signature) of a signed line; None where the line carries no signature."""
     suffix = line[-_SIG_SUFFIX_BYTES:]
-    match = _SIG_SUFFIX.fullmatch(suffix)
-    if match is None:
+    if len(suffix) != _SIG_SUFFIX_BYTES or not suffix.startswith(_SIG_BEGIN) or not suffix.endswith(_SIG_END):
         return None
     try:
-        signature = from_base64(match.group(1))
-    except ValueError:  # stray bits in the last character
+        signature = from_base64(suffix[len(_SIG_BEGIN) : -len(_SIG_END)])
+    except ValueError:
         return None
-    return SIGNED_PREFIX + line[: -len(suffix)] + b"}", signature
+    return (SIGNED_PREFIX + line[:-_SIG_SUFFIX_BYTES] + b"}", signature) if len(signature) == 64 else None
 
 
 def signature_holds(line: bytes, key: PublicKey) -> bool:
@@ -354,22 +350,26 @@ def read(line: bytes) -> Record:
         raise NotCanonical("not a record: `n` is no record number")
     if not isinstance(ev, str) or ev not in KINDS:
         raise NotCanonical(f"not a record: {ev!r} is not a kind of record")
-    if not isinstance(at, str) or not _AT.fullmatch(at):
+    if not isinstance(at, str) or at.translate(_DIGITS) != "0000-00-00T00:00:00.000000Z":
         raise NotCanonical("not a record: `at` is no time stamp")
-    if not isinstance(log, str) or not _HEX32.fullmatch(log):
+    if not isinstance(log, str) or not _is_hex(log, 32):
         raise NotCanonical("not a record: `log` is no log id")
-    if not isinstance(prev, str) or not _HEX64.fullmatch(prev):
+    if not isinstance(prev, str) or not _is_hex(prev, 64):
         raise NotCanonical("not a record: `prev` is no hash")
     _want("anchor" not in value or anchor is not None, "`anchor` is an object")
     if not isinstance(by, dict) or not isinstance(act, dict) or not (anchor is None or isinstance(anchor, dict)):
         raise NotCanonical("not a record: `by`, `act` and `anchor` are objects")
     _want(("kid" in value) == ("sig" in value), "`kid` and `sig` come together")
     _want("kid" not in value or kid is not None, "`kid` is no key id")
-    if kid is not None and (not isinstance(kid, str) or not _HEX32.fullmatch(kid)):
+    if kid is not None and (not isinstance(kid, str) or not _is_hex(kid, 32)):
         raise NotCanonical("not a record: `kid` is no key id")
     if "sig" in value:
         _want(signed_bytes(line) is not None, "`sig` is no signature")
     return Record(n, ev, at, log, prev, kid, by, act, anchor, line)
+
+
+def _is_hex(text: str, digits: int) -> bool:
+    return len(text) == digits and not text.strip("0123456789abcdef")
 
 
 def _want(holds: bool, otherwise: str) -> None:

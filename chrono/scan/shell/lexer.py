@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from chrono.scan.expression import expression
 from chrono.scan.shell.syntax import Body, Heredoc, Text, Word
 
 MAX_DEPTH = 60
@@ -17,9 +18,9 @@ MAX_WORK = 12_000
 """Words, parts of words and (four each) redirections, three more for a command. Shell scripts of 200 KB that systems
 ship hold 5,500; what takes more is refused, so that no text is worth waiting for."""
 
-_BLANK = re.compile(r"[ \t]*(?:\\\n[ \t]*)*(?:#[^\n]*)?")
-_LINE = re.compile(r"[^\n]*\n?")
-_TABS = re.compile(r"^\t+", re.MULTILINE)
+_BLANK = expression(r"[ \t]*(?:\\\n[ \t]*)*(?:#[^\n]*)?")
+_LINE = expression(r"[^\n]*\n?")
+_TABS = expression(r"^\t+", re.MULTILINE)
 
 
 class Unparsed(Exception):

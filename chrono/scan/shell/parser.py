@@ -6,9 +6,9 @@ best effort, but whole lines in front of the fault are kept, because a shell has
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
+from chrono.scan.expression import expression
 from chrono.scan.shell import zsh_blocks
 from chrono.scan.shell.braces import expand_braces, may_expand
 from chrono.scan.shell.conditional import read_conditional
@@ -52,24 +52,24 @@ from chrono.scan.shell.words import (
 from chrono.tuples import NamedTuple
 
 _EDGE = r"(?=[ \t\n;&|()<>]|\\\n|\Z)"
-_CLOSER = re.compile(rf"(?:then|else|elif|fi|do|done|esac|\}}){_EDGE}")
+_CLOSER = expression(rf"(?:then|else|elif|fi|do|done|esac|\}}){_EDGE}")
 _KEYWORD_STARTS = frozenset("iwufcst![{")
 _CLOSER_STARTS = frozenset("tefd}")
-_KEYWORD = re.compile(rf"(?:if|while|until|foreach|for|case|select|function|coproc|time|!|\[\[|\{{){_EDGE}")
-_ASSIGN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?=\[|\+?=)")
-_IN = re.compile(rf"in{_EDGE}")
-_ESAC = re.compile(rf"esac{_EDGE}")
-_DO_WORD = re.compile(rf"do{_EDGE}")
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_KEYWORD = expression(rf"(?:if|while|until|foreach|for|case|select|function|coproc|time|!|\[\[|\{{){_EDGE}")
+_ASSIGN = expression(r"[A-Za-z_][A-Za-z0-9_]*(?=\[|\+?=)")
+_IN = expression(rf"in{_EDGE}")
+_ESAC = expression(rf"esac{_EDGE}")
+_DO_WORD = expression(rf"do{_EDGE}")
+_NAME = expression(r"[A-Za-z_][A-Za-z0-9_]*")
 _PLAIN = r"[^ \t\n|&;()<>\"'`$\\\0*?\[{~#][^ \t\n|&;()<>\"'`$\\\0*?\[{~]*"
-_PLAIN_WORDS = re.compile(rf"[ \t]*({_PLAIN}(?:[ \t]+{_PLAIN})*)(?=[ \t\n|&;)]|\Z)")
-_PLAIN_WORD = re.compile(rf"[ \t]*({_PLAIN})(?=[ \t\n|&;)]|\Z)")
-_BLANKS = re.compile(r"[ \t]+")
-_TIME_OPTION = re.compile(rf"(?:-p|--){_EDGE}")
+_PLAIN_WORDS = expression(rf"[ \t]*({_PLAIN}(?:[ \t]+{_PLAIN})*)(?=[ \t\n|&;)]|\Z)")
+_PLAIN_WORD = expression(rf"[ \t]*({_PLAIN})(?=[ \t\n|&;)]|\Z)")
+_BLANKS = expression(r"[ \t]+")
+_TIME_OPTION = expression(rf"(?:-p|--){_EDGE}")
 _DECLARES = frozenset(("declare", "typeset", "local", "export", "readonly"))
 _PREFIXES = frozenset(("builtin", "command"))
 _CASE_ENDS = frozenset((";;", ";&", ";;&", ";|"))
-_FUNCTION_STOP = re.compile(r"[^ \t\n;&|()<>\"'`$\\\0]+")
+_FUNCTION_STOP = expression(r"[^ \t\n;&|()<>\"'`$\\\0]+")
 
 
 class Parsed(NamedTuple):

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import re
 
+from chrono.scan.expression import expression
 from chrono.scan.shell.lexer import Reader, skip_blanks
 from chrono.scan.shell.syntax import Heredoc, Redir, Text, Word
 from chrono.scan.shell.words import read_word
 
-_REDIRECT = re.compile(r"([0-9]+|\{[A-Za-z_][A-Za-z0-9_]*\})?(<<<|<<-|<<|<>|<&|<(?!\()|>>|>\||>&|>(?!\()|&>>|&>)")
-_DASH_REDIRECT = re.compile(r"([0-9]+)?(<<-|<<|<>|<&|<|>>|>\||>&|>)")
+_REDIRECT = expression(r"([0-9]+|\{[A-Za-z_][A-Za-z0-9_]*\})?(<<<|<<-|<<|<>|<&|<(?!\()|>>|>\||>&|>(?!\()|&>>|&>)")
+_DASH_REDIRECT = expression(r"([0-9]+)?(<<-|<<|<>|<&|<|>>|>\||>&|>)")
 
 
 def read_redirect(r: Reader) -> Redir | None:

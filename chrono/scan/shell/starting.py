@@ -5,9 +5,8 @@ The way to it is left to `interpret`; which programs start which is told by `she
 
 from __future__ import annotations
 
-import re
-
 from chrono.scan.command import Glob
+from chrono.scan.expression import expression
 from chrono.scan.shell import effects, sinks, wrappers
 from chrono.scan.shell.builtins import BUILTINS, NOT_DASH, ZSH_ONLY
 from chrono.scan.shell.globbing import matching_files
@@ -175,7 +174,7 @@ def _text_of(m: Machine, call: ShellCall, state: State) -> tuple[str | None, boo
     return m.files.get(key), False
 
 
-_GLUED = re.compile("(^|\n)\0(?=[^\0\n ])")
+_GLUED = expression("(^|\n)\0(?=[^\0\n ])")
 
 
 def lines_apart(text: str | None) -> str | None:

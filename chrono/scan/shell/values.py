@@ -8,9 +8,9 @@ it into the words that leave the room.
 from __future__ import annotations
 
 import os
-import re
 
 from chrono.scan.command import MANY, Pattern, Word
+from chrono.scan.expression import expression
 
 UNKNOWN_RUN = "\0"
 MANY_FIELDS = "\0\0"
@@ -18,8 +18,8 @@ NUL_BYTE = "\ud800"
 MAX_ALTERNATIVES = 6
 MAX_VALUE_CHARS = 1_000_000
 
-_RUNS = re.compile("\0\0+")
-_SURROGATES = re.compile("[\ud800-\udbff]")
+_RUNS = expression("\0\0+")
+_SURROGATES = expression("[\ud800-\udbff]")
 
 
 def clean(text: str) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from chrono.scan.expression import expression
 from chrono.scan.shell.ansi import decode_ansi
 from chrono.scan.shell.braces import expand_braces, may_expand
 from chrono.scan.shell.lexer import Reader, skip_newlines
@@ -14,15 +15,15 @@ from chrono.scan.shell.parameters import PAREN, Readers, read_braced, read_subsc
 from chrono.scan.shell.syntax import Arith, ArrayValue, Param, Part, Process, Quoted, Subst, Text, Word
 from chrono.scan.shell.zsh import MODIFIERS
 
-_FAST = re.compile(r"[^ \t\n|&;()<>\"'`$\\\0*?\[{~]+(?=[ \t\n|&;)<>]|\Z)")
-_RUN = re.compile(r"[^ \t\n|&;()<>\"'`$\\\0]+")
-_DOUBLE_RUN = re.compile(r"[^\"\\$`\0]+")
-_HEREDOC_RUN = re.compile(r"[^\\$`\0]+")
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_NAME_REST = re.compile(r"[A-Za-z0-9_]+")
-_BACKQUOTE_RUN = re.compile(r"[^`\\]+")
-_ARITH_RUN = re.compile(r"[^()$`\\\"\0]+")
-_ANSI_END = re.compile(r"(?:[^'\\]|\\.)*'", re.DOTALL)
+_FAST = expression(r"[^ \t\n|&;()<>\"'`$\\\0*?\[{~]+(?=[ \t\n|&;)<>]|\Z)")
+_RUN = expression(r"[^ \t\n|&;()<>\"'`$\\\0]+")
+_DOUBLE_RUN = expression(r"[^\"\\$`\0]+")
+_HEREDOC_RUN = expression(r"[^\\$`\0]+")
+_NAME = expression(r"[A-Za-z_][A-Za-z0-9_]*")
+_NAME_REST = expression(r"[A-Za-z0-9_]+")
+_BACKQUOTE_RUN = expression(r"[^`\\]+")
+_ARITH_RUN = expression(r"[^()$`\\\"\0]+")
+_ANSI_END = expression(r"(?:[^'\\]|\\.)*'", re.DOTALL)
 _BOUNDARY = frozenset(" \t\n|&;()<>")
 _SPECIAL = frozenset("*?[~{")
 
@@ -388,7 +389,7 @@ def _opens_qualifier(r: Reader, parts: list[Part]) -> bool:
     )
 
 
-_CODE = re.compile(r"\((?:#q)?[^:'+]*?(?:e(\W)(.*?)\1|\+(\w+))", re.DOTALL)
+_CODE = expression(r"\((?:#q)?[^:'+]*?(?:e(\W)(.*?)\1|\+(\w+))", re.DOTALL)
 
 
 def _qualifying_code(r: Reader, pattern: list[Part], start: int) -> list[Part]:

@@ -5,10 +5,11 @@ What else zsh reads in its own way lies with the reader or the evaluation it dif
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
-MODIFIERS = re.compile(r"(?::[htreulaAPcq])+(?![A-Za-z0-9_])")
+from chrono.scan.expression import expression
+
+MODIFIERS = expression(r"(?::[htreulaAPcq])+(?![A-Za-z0-9_])")
 """Behind a name without braces; anything else there is text of its own."""
 
 

@@ -5,18 +5,18 @@ What bash reads too is left to `parser`, whose readers are handed in (`Grammar`)
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
+from chrono.scan.expression import expression
 from chrono.scan.shell.lexer import Reader, skip_blanks, skip_newlines
 from chrono.scan.shell.syntax import Body, For, Function, Group, Item, Node, Simple, Text, Word
 from chrono.tuples import NamedTuple
 
 _EDGE = r"(?=[ \t\n;&|()<>]|\Z)"
-_NO_NAME = re.compile(r"\([ \t]*\)(?=[ \t\n{(])")
-_ALWAYS = re.compile(r"always[ \t\n]*(?=\{)")
-_END = re.compile(rf"end{_EDGE}")
-_NAME = re.compile(rf"(?!in{_EDGE})[A-Za-z_][A-Za-z0-9_]*{_EDGE}")
+_NO_NAME = expression(r"\([ \t]*\)(?=[ \t\n{(])")
+_ALWAYS = expression(r"always[ \t\n]*(?=\{)")
+_END = expression(rf"end{_EDGE}")
+_NAME = expression(rf"(?!in{_EDGE})[A-Za-z_][A-Za-z0-9_]*{_EDGE}")
 _BRACE = frozenset(("}",))
 _ANONYMOUS = "(anonymous)"
 
