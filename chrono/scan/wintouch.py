@@ -140,10 +140,17 @@ def _move_item(name: str, parsed: Parsed) -> Iterator[Claim]:
         yield from _into(target, parsed.words)
 
 
+def _is_nothing(words: tuple[Word, ...]) -> bool:
+    """Whether what is read is the device that holds nothing: copying it empties a file."""
+    return bool(words) and all(isinstance(word, str) and word.lower() in ("nul", "/dev/null") for word in words)
+
+
 def _copy_item(name: str, parsed: Parsed) -> Iterator[Claim]:
-    yield from _all(parsed.words, "read")
+    empties = _is_nothing(parsed.words)
+    if not empties:
+        yield from _all(parsed.words, "read")
     for target in parsed.values("-Destination", "-DestinationPath"):
-        yield "write", target, False
+        yield ("empty" if empties else "write"), target, False
         yield from _into(target, parsed.words)
 
 
@@ -268,7 +275,7 @@ def _move(name: str, parsed: Parsed) -> Iterator[Claim]:
 def _copy(name: str, parsed: Parsed) -> Iterator[Claim]:
     words = tuple(_everything(word) for word in parsed.words)
     sources = words[:-1] if len(words) > 1 else words
-    empties = all(isinstance(word, str) and word.lower() in ("nul", "/dev/null") for word in sources)
+    empties = _is_nothing(sources)
     if not empties:
         yield from _all(sources, "read")
     if len(words) > 1:

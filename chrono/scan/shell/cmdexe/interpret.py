@@ -243,6 +243,8 @@ def _start(m: Machine, rest: str, redirects: tuple[Redirected, ...]) -> None:
         rest = rest[close + 1 :].strip() if close > 0 else rest
     while rest.startswith("/"):
         option, _, after = rest.partition(" ")
+        if "/" in option[1:]:
+            break
         rest = after.strip()
         if option.lower() in ("/d", "/node", "/affinity"):
             words = words_of(rest)

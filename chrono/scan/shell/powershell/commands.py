@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from chrono.scan.command import Redirect
 from chrono.scan.shell.powershell import operators
-from chrono.scan.shell.powershell.cmdlets import CMDLETS, Bound
+from chrono.scan.shell.powershell.cmdlets import ALIASES, CMDLETS, Bound
 from chrono.scan.shell.powershell.found import children, items_at, narrowed
 from chrono.scan.shell.powershell.machine import Machine
 from chrono.scan.shell.powershell.running import RUNNING, Handler, remote_first
-from chrono.scan.shell.powershell.starts import run_given, run_native
+from chrono.scan.shell.powershell.starts import OWN_PROCESS, run_given, run_native
 from chrono.scan.shell.powershell.values import (
     MAX_ITEMS,
     Argv,
@@ -39,7 +39,7 @@ SHARED = frozenset(
 _PIPED_PATHS = frozenset(
     """remove-item move-item copy-item rename-item clear-content clear-item get-content invoke-item get-item
     get-childitem set-itemproperty remove-itemproperty set-acl get-acl unblock-file expand-archive compress-archive
-    import-module convert-path resolve-path split-path set-content add-content""".split()
+    import-module convert-path resolve-path split-path set-content add-content select-string""".split()
 )
 _SENT = frozenset(["Body", "Form", "Attachments"])
 _PATH_PARAMETERS = frozenset(["Path", "LiteralPath", "Destination", "DestinationPath", "FilePath", "OutFile", "InFile"])
@@ -62,8 +62,7 @@ def run_cmdlet(
         if not bound.values.get("Path"):
             return []
     if name == "stop-process" and piped is not None and not {"Id", "Name", "InputObject"} & set(bound.values):
-        names = tuple(item.name if isinstance(item, Thing) else fed("\0", ()) for item in piped[:24])
-        bound = bound._replace(values={**bound.values, "Name": names})
+        bound = bound._replace(values={**bound.values, **_ended(piped[:24])})
     bound = _with_content(remote_first(bound), piped)
     if _only_tells(m, bound):
         m.emit(["Write-Output", f"What if: {bound.cmdlet.name}"], builtin=True)
@@ -86,6 +85,13 @@ def _with_content(bound: Bound, piped: tuple[Value, ...] | None) -> Bound:
     if not given or any(text_of(item) for item in elements_of(content)):
         return bound
     return bound._replace(values={**bound.values, "Value": ""})
+
+
+def _ended(piped: tuple[Value, ...]) -> dict[str, Value]:
+    """Which processes are ended: those that the text itself has started by number, others by their names."""
+    if piped and all(isinstance(item, Thing) and item.field("id") == OWN_PROCESS for item in piped):
+        return {"Id": OWN_PROCESS}
+    return {"Name": tuple(item.name if isinstance(item, Thing) else fed("\0", ()) for item in piped)}
 
 
 def _only_tells(m: Machine, bound: Bound) -> bool:
@@ -111,7 +117,7 @@ def _with_piped_paths(m: Machine, bound: Bound, piped: tuple[Value, ...]) -> Bou
                 values["Recurse"] = True
     name = bound.cmdlet.name.lower()
     items = any(isinstance(value, Thing) and value.kind == "item" for value in piped)
-    if name in ("set-content", "add-content") and not items:
+    if name in ("set-content", "add-content", "select-string") and not items:
         # What is piped to these is content.
         return bound
     if "Path" in bound.cmdlet.positions or not bound.cmdlet.positions:
@@ -489,7 +495,10 @@ def _get_command(m: Machine, bound: Bound, piped: tuple[Value, ...] | None, argv
 
 def _get_alias(m: Machine, bound: Bound, piped: tuple[Value, ...] | None, argv: Argv) -> list[Value]:
     name = text_of(bound.values.get("Name", bound.values.get("Definition")))
-    return [Thing("command", name)] if name and "*" not in name else [Unknown()]
+    if "*" in name or "?" in name:
+        names = [alias for alias in ALIASES if operators.like(name.lower(), alias)]
+        return [Thing("command", alias) for alias in names[:6]] or [Unknown()]
+    return [Thing("command", name)] if name else [Unknown()]
 
 
 def _new_object(m: Machine, bound: Bound, piped: tuple[Value, ...] | None, argv: Argv) -> list[Value]:
@@ -501,6 +510,11 @@ def _new_object(m: Machine, bound: Bound, piped: tuple[Value, ...] | None, argv:
     made = m.ports.method(m, Thing("type", name), "new", (*args, *bound.rest))
     given = bound.values.get("Property")
     return [{**made, **given} if isinstance(made, dict) and isinstance(given, dict) else made]
+
+
+def _get_service(m: Machine, bound: Bound, piped: tuple[Value, ...] | None, argv: Argv) -> list[Value]:
+    names = elements_of(bound.values.get("Name", bound.values.get("DisplayName"))) or ("*",)
+    return [Thing("service", text_of(name), (), (argv,)) for name in names]
 
 
 def _get_process(m: Machine, bound: Bound, piped: tuple[Value, ...] | None, argv: Argv) -> list[Value]:
@@ -591,6 +605,7 @@ _HANDLERS: dict[str, Handler] = {
     "new-object": _new_object,
     "get-psreadlineoption": _get_history_options,
     "get-eventlog": _get_event_log,
+    "get-service": _get_service,
     "get-process": _get_process,
     "get-wmiobject": _get_wmi,
     "get-ciminstance": _get_wmi,

@@ -37,6 +37,11 @@ _NETWORK = (
 )  # fmt: skip
 
 
+_DATABASE_COMMANDS = (
+    "sqlcommand", "odbccommand", "oledbcommand", "oraclecommand", "mysqlcommand", "sqlitecommand", "adapter",
+)  # fmt: skip
+
+
 def method(m: Machine, inner: Value, name: str, args: tuple[Value, ...]) -> Value:
     """What `inner.name(args)` yields. `.name` reads a property, `=name` sets one, `?name` is either, `(cast)` converts
     to the type `inner`."""
@@ -324,6 +329,11 @@ def _object(m: Machine, inner: Thing, name: str, args: tuple[Value, ...]) -> Val
             if own == "getstring"
             else (cast(m, f"(encode {kind})", args[0] if args else None) if own == "getbytes" else inner)
         )
+    if kind.endswith(_DATABASE_COMMANDS) and own.startswith(("execute", "fill")):
+        argv = m.emit(["Invoke-Sqlcmd", concat(["-Query:", text_of(inner.field("commandtext"))])], builtin=True)
+        return Unknown((argv,))
+    if kind.endswith("connection") and own == "createcommand":
+        return Thing("object", "sqlcommand", (), inner.feeds)
     if kind == "reflection":
         if any("amsi" in text_of(arg).lower() for arg in args):
             m.emit(["Disable-Amsi"], builtin=True)
@@ -442,8 +452,22 @@ def _process(m: Machine, inner: Thing, name: str, args: tuple[Value, ...]) -> Va
     own = name.lstrip(".?=")
     if own in ("name", "processname"):
         return fed(inner.name, inner.feeds)
+    number = inner.field("id")
+    if own == "id" and number is not None:
+        return number
     if own in ("kill", "closemainwindow"):
-        m.emit(["Stop-Process", concat(["-Name:", inner.name])], builtin=True)
+        which = concat(["-Name:", inner.name]) if number is None else text_of(number)
+        m.emit(["Stop-Process", which], builtin=True)
+        return None
+    return Unknown(inner.feeds)
+
+
+def _service(m: Machine, inner: Thing, name: str, args: tuple[Value, ...]) -> Value:
+    own = name.lstrip(".?=")
+    if own in ("name", "servicename", "displayname"):
+        return fed(inner.name, inner.feeds)
+    if own in ("stop", "pause"):
+        m.emit([f"{'Stop' if own == 'stop' else 'Suspend'}-Service", inner.name], builtin=True)
         return None
     return Unknown(inner.feeds)
 
@@ -472,6 +496,7 @@ _THINGS: dict[str, Callable[[Machine, Thing, str, tuple[Value, ...]], Value]] = 
     "com": _com,
     "wmi": _wmi,
     "process": _process,
+    "service": _service,
     "variable": _variable,
     "command": _command,
     "scriptblock": _blocked,

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from chrono.scan.command import Command
 from chrono.scan.shell.powershell.cmdlets import Bound
 from chrono.scan.shell.powershell.machine import Machine
-from chrono.scan.shell.powershell.starts import run_line, run_native, script_text
+from chrono.scan.shell.powershell.starts import OWN_PROCESS, run_line, run_native, script_text
 from chrono.scan.shell.powershell.values import (
     Argv,
     Closure,
@@ -109,7 +109,7 @@ def _start_process(m: Machine, bound: Bound, piped: tuple[Value, ...] | None, ar
         arguments = (*elements_of(arguments), *bound.rest)
     for option in options_of(bound.values.get("FilePath")):
         run_line(m, option, arguments, "Start-Process", text_of(folder) if folder is not None else None)
-    return [Unknown((argv,))]
+    return [Thing("process", text_of(bound.values.get("FilePath")), (("id", OWN_PROCESS),), (argv,))]
 
 
 def _invoke_item(m: Machine, bound: Bound, piped: tuple[Value, ...] | None, argv: Argv) -> list[Value]:

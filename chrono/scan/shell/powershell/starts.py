@@ -11,6 +11,9 @@ from chrono.scan.shell.powershell.values import Closure, Thing, Unknown, Value, 
 from chrono.scan.shell.values import to_word
 from chrono.scan.shell.windows import started_by
 
+OWN_PROCESS = "started"
+"""Stands for the number of a process that the text itself has started."""
+
 
 def script_text(m: Machine, name: str) -> str | None:
     """The text of a PowerShell script that a command names by its path, None where it is not to be had."""

@@ -103,6 +103,8 @@ def _new(m: Machine, kind: str, args: tuple[Value, ...]) -> Value:
         return text_of(args[0]) * min(int(count), 10_000) if count is not None else text_of(args[0])
     if kind in ("psobject", "object", "pscustomobject"):
         return {}
+    if args and kind.endswith(("command", "adapter")):
+        return Thing("object", kind, (("commandtext", args[0]),), feeds_of(args[0]))
     if kind.startswith(("collections.generic.list", "collections.arraylist")):
         return ()
     if kind.startswith("text.") and "encoding" in kind:

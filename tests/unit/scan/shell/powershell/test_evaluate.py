@@ -312,3 +312,27 @@ def test_a_loop_that_starts_programs_without_end_is_told(argvs: Callable[[str], 
         "foreach ($i in 1..9) { Start-Process pwsh }",
     ):
         assert ("fork-bomb",) not in argvs(text)
+
+
+def test_services_and_database_commands_act_as_what_they_are(
+    argvs: Callable[[str], list[tuple[object, ...]]],
+) -> None:
+    assert ("Stop-Service", "Spooler") in argvs("(Get-Service Spooler).Stop()")
+    assert ("Stop-Service", "*sql*") in argvs("Get-Service *sql* | ForEach-Object { $_.Stop() }")
+    query = ("Invoke-Sqlcmd", "-Query:DROP TABLE t")
+    assert query in argvs(
+        "$k = $c.CreateCommand(); $k = [Data.SqlClient.SqlCommand]::new('DROP TABLE t', $c); $k.ExecuteScalar()"
+    )
+    made = "$c = New-Object Data.SqlClient.SqlConnection 'x'; $k = $c.CreateCommand(); $k.CommandText = 'DROP TABLE t'"
+    assert query in argvs(f"{made}; $k.ExecuteNonQuery()")
+    assert query not in argvs(made)
+
+
+def test_a_process_of_the_text_is_its_own(argvs: Callable[[str], list[tuple[object, ...]]]) -> None:
+    for text in ("Stop-Process -Id $p.Id", "$p | Stop-Process", "$p.Kill()"):
+        assert argvs(f"$p = Start-Process npm -PassThru; {text}")[-1] == ("Stop-Process", "started")
+    assert argvs("Get-Process npm | Stop-Process")[-1] == ("Stop-Process", "-Name:npm")
+
+
+def test_an_alias_is_found_by_a_pattern(argvs: Callable[[str], list[tuple[object, ...]]]) -> None:
+    assert argvs("& (Get-Alias ie?) 'use it'")[-1] == ("use", "it")
