@@ -6,11 +6,12 @@ What a boundary is declared as is `record.boundaries`; streams and generators th
 
 from __future__ import annotations
 
+import functools
 import os
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from chrono.record.arguments import Args, Kwargs, Shape, Unknown, shape_of
 from chrono.record.entry import EnvelopeEntry, Json, JsonObject
@@ -19,13 +20,14 @@ from chrono.record.hooks import AbortCall, CallInfo, Entered, log, wants_record
 from chrono.record.provider import LlmAdapter, canonical_input, canonical_output
 from chrono.record.runtime import ambient_session
 from chrono.record.serialise import PLAIN, Rules, type_name, write
-from chrono.record.session import HERE, Here, RecordingSession, clean_metadata
+from chrono.record.session import AT_WORK, HERE, Here, RecordingSession, clean_metadata
 from chrono.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from chrono.record.answers import Answer
 
 Call = Callable[..., Any]
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class BoundarySpec(NamedTuple):
@@ -42,8 +44,27 @@ class BoundarySpec(NamedTuple):
     extract_metadata: Callable[[Any], Mapping[str, Any]] | None = None
     metadata: JsonObject | None = None
     observe: Callable[[Any, Crossing], Any] | None = None
+    harmless: bool = False
+    """It changes nothing outside: no hook is asked of it, and replay lets it run where the recording has none."""
     answer: Callable[[Answer], Any] | None = None
     """Makes of a recording what `observe` would have handed to the caller; None: the usual way (`record.answers`)."""
+
+
+def _own_work(method: F) -> F:
+    """While a method of a crossing runs hooks, redactors and extractors, what these ask of clock and chance is not the
+    program's."""
+
+    @functools.wraps(method)
+    def at_work(crossing: Crossing, *args: Any, **kwargs: Any) -> Any:
+        if not crossing.session.draws:
+            return method(crossing, *args, **kwargs)
+        token = AT_WORK.set(True)
+        try:
+            return method(crossing, *args, **kwargs)
+        finally:
+            AT_WORK.reset(token)
+
+    return cast("F", at_work)
 
 
 class Crossing:
@@ -76,11 +97,12 @@ class Crossing:
 
     # -- before the call
 
+    @_own_work
     def begin(self, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
         """Ask the enter hooks and capture the input as the call will get it. Raises what a hook stops the call with;
         the failure is then recorded and the earlier hooks have had their leave."""
         hooks = self.session.hooks.hooks
-        if hooks:
+        if hooks and not self.spec.harmless:
             args, kwargs = self._enter(hooks, args, kwargs)
         if self.session.recording:
             try:
@@ -184,6 +206,7 @@ class Crossing:
         self.finish(result)
         return result
 
+    @_own_work
     def finish(
         self,
         result: Any,
@@ -215,6 +238,7 @@ class Crossing:
             finally:
                 entered.leave()
 
+    @_own_work
     def fail(
         self,
         error: BaseException,

@@ -1,6 +1,7 @@
 """Owns what no program can repeat by itself: the clock, chance and new ids, as boundaries that replay answers.
 
-They are recorded where a program asks these instead of `datetime`, `random` and `uuid`; Python's own stay as they are.
+They are recorded where a program asks these instead of `datetime`, `random` and `uuid`. Recording Python's own, too, is
+`record.patching`.
 """
 
 from __future__ import annotations
@@ -8,31 +9,40 @@ from __future__ import annotations
 import datetime
 import random
 import uuid
-from typing import Final
+from collections.abc import Callable
+from typing import Any, Final, TypeVar
 
-from chrono.record.boundaries import boundary
+from chrono.record.boundaries import wrap_function
+from chrono.record.crossing import spec_of
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 _system: Final = random.SystemRandom()
 
 
-@boundary("clock.now")
+def drawn(name: str) -> Callable[[F], F]:
+    """The function as a boundary that no hook is asked of, and that runs where a replay has no recording of it."""
+    return lambda function: wrap_function(spec_of(name, "tool", function, harmless=True), function)
+
+
+@drawn("clock.now")
 def now() -> datetime.datetime:
     """The time, in UTC."""
     return datetime.datetime.now(datetime.UTC)
 
 
-@boundary("chance.uuid4")
+@drawn("chance.uuid4")
 def uuid4() -> uuid.UUID:
     """A new random id."""
     return uuid.uuid4()
 
 
-@boundary("chance.random")
+@drawn("chance.random")
 def _random() -> float:
     return _system.random()
 
 
-@boundary("chance.getrandbits")
+@drawn("chance.getrandbits")
 def _getrandbits(k: int) -> int:
     return _system.getrandbits(k)
 

@@ -23,6 +23,7 @@ from chrono.record.entry import JsonObject
 from chrono.record.errors import ReplayMismatchError
 from chrono.record.hooks import default_hooks
 from chrono.record.matching import Match, Matcher, Place, without_names
+from chrono.record.patching import groups_in
 from chrono.record.plan import Matching, ReplayPlan, checked_matching
 from chrono.record.recording import BadRecording, Recorded, RecordedSpan, Recording, recording_of
 from chrono.record.runtime import begin_replay, end_replay
@@ -72,6 +73,7 @@ class ReplayState:
         self.calls: list[CallRecord] = []
         self.noted: list[Divergence] = []
         self.counts: dict[str, int] = {}
+        self.draws = groups_in(call.name for call in recording.calls)
         self.spans = [_SpanReplay(self, span) for span in recording.spans] or [_SpanReplay(self, _EMPTY)]
         self._unopened = list(self.spans)
         self.new_calls: Sink | None = None
@@ -287,6 +289,7 @@ class _SpanReplay:
     def __init__(self, state: ReplayState, recorded: RecordedSpan) -> None:
         self.state = state
         self.recorded = recorded
+        self.draws = state.draws
         self.matcher = Matcher(recorded.calls, state.matching)
         self._places: dict[str, Place] = {}  # of calls that run, by the id of their live envelope
         self._counters: RecordingSession | None = None
@@ -308,6 +311,8 @@ class _SpanReplay:
             recorded = match.place.call if match.place is not None else None
             mode = state.plan.mode_for(name, number)
             if mode == BoundaryMode.STUB and state.forked is not None and state.forked.runs(recorded):
+                mode = BoundaryMode.RUN
+            if recorded is None and crossing.spec.harmless and state.new_calls is None and state.matching != "strict":
                 mode = BoundaryMode.RUN
             state.counts[name] = state.counts.get(name, 0) + 1
             state.calls.append(CallRecord(name, number, mode))

@@ -21,6 +21,9 @@ from chrono.record.settings import Settings, get_settings
 from chrono.record.sink import Sink
 from chrono.tuples import NamedTuple
 
+CLOCK, RANDOM, UUID = "clock", "random", "uuid"
+"""What of Python's own a span may record (`record.patching`)."""
+
 
 class SessionMode(StrEnum):
     """Whether calls are recorded or answered from a recording."""
@@ -37,7 +40,10 @@ class BoundaryMode(StrEnum):
 
 
 class ReplayControl(Protocol):
-    """What replays: asked for each crossing instead of making it. `record.replaying` implements it."""
+    """What replays: asked for each crossing instead of making it. `record.replaying` implements it. `draws`: what of
+    Python's own clock, chance and ids the recording has."""
+
+    draws: frozenset[str]
 
     def cross(
         self,
@@ -64,6 +70,7 @@ class RecordingSession:
         "_sequence",
         "ambient",
         "closed",
+        "draws",
         "hooks",
         "metadata",
         "mode",
@@ -109,6 +116,7 @@ class RecordingSession:
         self.metadata: JsonObject = dict(metadata or {})
         self.recording = self.settings.enabled and sink is not None and self.mode == SessionMode.RECORD
         self.rules = rules_of(self.settings)
+        self.draws = draws_of(self.settings) if self.recording else frozenset[str]()
         self.ambient = False
         self.closed = False
         self._sequence = count(1)
@@ -125,6 +133,7 @@ class RecordingSession:
     def replayed(self, control: ReplayControl, counters_of: RecordingSession | None = None) -> None:
         """Answer this span's calls through `control`; number them on from `counters_of`."""
         self.mode, self.replay, self.recording, self.sink = SessionMode.REPLAY, control, False, None
+        self.draws = control.draws
         if counters_of is not None:
             self._sequence, self._invocations = counters_of._sequence, counters_of._invocations
 
@@ -162,11 +171,20 @@ class Here(NamedTuple):
 NOWHERE = Here(None)
 HERE: ContextVar[Here] = ContextVar("chrono.record.here", default=NOWHERE)
 
+AT_WORK: ContextVar[bool] = ContextVar("chrono.record.at_work", default=False)
+"""Set while hooks, redactors and extractors run: replay does not run them, so what they ask is not recorded."""
+
 
 def current_session() -> RecordingSession | None:
     """The session of the span around this code, or None; never the ambient one."""
     session = HERE.get().session
     return None if session is None or session.ambient else session
+
+
+def draws_of(settings: Settings) -> frozenset[str]:
+    """What of Python's own clock, chance and ids is recorded under `settings`."""
+    asked = ((CLOCK, settings.record_clock), (RANDOM, settings.record_random), (UUID, settings.record_uuid))
+    return frozenset(group for group, wanted in asked if wanted)
 
 
 def rules_of(settings: Settings) -> Rules:

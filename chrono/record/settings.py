@@ -61,6 +61,9 @@ class Settings:
     replay_run: tuple[str, ...] = ()  # calls that run for real: `name`, or `name#2` for the second
     replay_matching: str = "count"  # or input, strict
     replay_report: str | None = None  # folder into which each process writes how it differed from the recording
+    record_clock: bool = False  # time.time, datetime.now and their like, inside spans (`record.patching`)
+    record_random: bool = False  # the functions of random
+    record_uuid: bool = False  # uuid.uuid4 and uuid1
     threads: bool = True  # new threads and pool jobs stay in the span that starts them
 
 
