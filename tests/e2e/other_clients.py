@@ -256,7 +256,9 @@ CODEX = Client(
     lambda command: ToolUse("exec_command", {"cmd": command}),
     _patch,
     _codex,
-    lambda prompt: ToolUse("spawn_agent", {"message": prompt, "task": prompt, "agent_type": "default"}),
+    lambda prompt: ToolUse(
+        "spawn_agent", {"message": prompt, "task": prompt, "agent_type": "default"}, "multi_agent_v1"
+    ),
     _codex_serve,
     lambda tool, given: ToolUse(tool, given, "mcp__files"),
 )

@@ -16,7 +16,12 @@ import pytest
 
 from chrono.agents.claude_code import ADAPTER
 from chrono.guard.install import boot_path
-from tests.e2e.hooked import compiled_rules
+from tests.e2e import other_clients
+from tests.e2e.fake_llm import Turn
+from tests.e2e.fake_models import FakeModel
+from tests.e2e.hooked import Hooked, compiled_rules
+from tests.e2e.other_clients import Client
+from tests.e2e.real_client import CHECKOUT
 
 CHRONO = [sys.executable, "-m", "chrono"]
 RULE = (
@@ -151,3 +156,61 @@ def test_the_agent_cannot_answer_itself_and_a_person_answers_once(scene: Scene) 
     assert scene.hook("deploy now")[0] == 2
     verified = scene.chrono("audit", "--verify", "--json")
     assert verified.returncode == 0, verified
+
+
+def _program(folder: Path, name: str, text: str) -> None:
+    folder.mkdir(exist_ok=True)
+    (folder / name).write_text(f"#!/bin/sh\n{text}\n")
+    (folder / name).chmod(0o755)
+
+
+@pytest.mark.client
+@pytest.mark.parametrize("client", [other_clients.CLAUDE, other_clients.CODEX], ids=lambda client: client.name)
+def test_a_real_client_gets_one_call_of_a_persons_approval_and_cannot_give_it(tmp_path: Path, client: Client) -> None:
+    other_clients.program(client.name, client.program)
+    hooked = Hooked(tmp_path, service="off")
+    hooked.chrono("init")
+    hooked.chrono("guard", "install", client.name)
+    (hooked.chrono_home / "policy.yaml").write_text(RULE)
+    key, tools = str(tmp_path / "id"), tmp_path / "bin"
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], check=True)
+    hooked.chrono("team", "add", "sara", "--key", f"{key}.pub")
+    _program(tools, "deploy", "echo once >> deployed")
+    answer = ["approvals", "approve", "ID", "--as", "sara", "--key", key, "--yes"]
+    # Nobody can look into a compiled program: what refuses this one is the mark in its environment, or its descent.
+    shutil.copy("/usr/bin/env", tools / "greet")
+    deploy: Turn = [client.shell(f"{tools}/deploy now")]
+    model = FakeModel([deploy, [], [], deploy, deploy])
+    said: list[str] = []
+
+    def asked() -> str:
+        found = re.search("chrono approvals approve ([0-9a-f]{12})", model.heard)
+        assert found is not None, model.heard[-2000:]
+        return found.group(1)
+
+    def by_its_own_command() -> None:
+        model.turns[1] = [client.shell("chrono " + " ".join(answer).replace("ID", asked()))]
+
+    def by_a_program_of_its_own() -> None:
+        words = f"{tools}/greet {sys.executable} -P -m chrono {' '.join(answer)} > answered 2>&1"
+        model.turns[2] = [client.shell(words.replace("ID", asked()))]
+
+    def by_a_person() -> None:
+        words = [asked() if word == "ID" else word for word in answer]
+        said.append(hooked.chrono(*words, code=None).stderr)
+
+    model.before.update({1: by_its_own_command, 2: by_a_program_of_its_own, 3: by_a_person})
+    other_clients.run(client, model, home=hooked.home, project=hooked.project, PYTHONPATH=str(CHECKOUT))
+    if "started by an agent" in said[0]:
+        pytest.skip("this test itself is run by an agent")
+    assert "self-protection" in model.heard
+    answered = (hooked.project / "answered").read_text()
+    assert "an agent cannot approve" in answered or "started by the agent that asks" in answered
+    assert (hooked.project / "deployed").read_text() == "once\n"
+    decisions = [
+        record["act"]["decision"]
+        for record in hooked.records()
+        if record.get("act", {}).get("cmd") == f"{tools}/deploy now" and "decision" in record["act"]
+    ]
+    assert decisions == ["block", "allow", "block"]
+    hooked.chrono("audit", "--verify")
