@@ -23,6 +23,9 @@ MAX_FOLDERS = 100
 MAX_TOTAL_BYTES = 32_000_000
 """All reads of one scan together; more is answered "too large"."""
 
+_OWN = ("/proc/self/", "/proc/thread-self/")
+_MAX_OWN = 8
+
 
 class MachineWorld:
     """One scan's view of the machine: the first answer about a path stays the answer until the scan ends.
@@ -55,6 +58,7 @@ class MachineWorld:
 
     def read(self, path: str, limit_bytes: int) -> Read | Unreadable:
         """The content of a regular file of at most `limit_bytes`; a FIFO or a device is never opened for long."""
+        path = self._seen_from_there(path)
         known = self._reads.get(path)
         if isinstance(known, Read) and len(known.data) > limit_bytes:
             return Unreadable("too large")
@@ -69,6 +73,7 @@ class MachineWorld:
 
     def head(self, path: str, size_bytes: int) -> Read | Unreadable:
         """The first `size_bytes` of a regular file, whatever its size: to tell a script from a compiled program."""
+        path = self._seen_from_there(path)
         known = self._reads.get(path)
         if isinstance(known, Read):
             return Read(known.data[:size_bytes])
@@ -79,12 +84,25 @@ class MachineWorld:
         return tuple(self._hashes.items())
 
     def lstat(self, path: str) -> Stat | None:
+        path = self._seen_from_there(path)
         if path not in self._stats:
             self._stats[path] = _lstat(path)
         return self._stats[path]
 
+    def _seen_from_there(self, path: str) -> str:
+        """`path` without the links that lead each process to its own folders: who looks here is not who will run."""
+        for _ in range(_MAX_OWN):
+            if not path.startswith(_OWN):
+                break
+            _, _, _, link, *rest = path.split("/", 4)
+            if link not in ("cwd", "root"):
+                break
+            path = "/".join((self.cwd.rstrip("/") if link == "cwd" else "", *rest)) or "/"
+        return path
+
     def realpath(self, path: str) -> str:
-        if len(path) > MAX_PATH:
+        path = self._seen_from_there(path)
+        if len(path) > MAX_PATH or f"{path}/".startswith(_OWN):
             return os.path.normpath(path)
         known = self._real.get(path)
         if known is None:
@@ -105,6 +123,7 @@ class MachineWorld:
             return os.path.normpath(path)
 
     def listdir(self, path: str) -> tuple[str, ...] | None:
+        path = self._seen_from_there(path)
         if path not in self._lists:
             self._lists[path] = _listdir(path)
         return self._lists[path]

@@ -151,3 +151,25 @@ def test_a_new_account_is_noticed(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     accounts.write_text("bob:x:1001:1001::/srv/bob/home:/bin/sh\n")
     homes = world(tmp_path).homes()
     assert "/srv/bob/home" in homes and "/srv/ann" not in homes
+
+
+def test_the_process_that_looks_is_not_taken_for_the_one_that_will_run(tmp_path: Path) -> None:
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "a").write_text("1")
+    seen = world(tmp_path)
+    for own in (
+        "/proc/self/cwd",
+        "/proc/thread-self/cwd",
+        f"/proc/self/root{tmp_path}",
+        "/proc/self/root/proc/self/cwd",
+    ):
+        assert seen.realpath(own) == str(tmp_path)
+        assert seen.realpath(f"{own}/src/a") == f"{tmp_path}/src/a"
+        assert seen.read(f"{own}/src/a", 10) == Read(b"1")
+        assert seen.listdir(f"{own}/src") == ("a",)
+        assert seen.lstat(f"{own}/src") == seen.lstat(str(tmp_path / "src")) is not None
+    assert seen.realpath("/proc/self/root") == "/"
+    assert seen.realpath("/proc/self/fd/3") == "/proc/self/fd/3"
+    assert seen.realpath("/proc/self") == "/proc/self"
+    looping = MachineWorld("/proc/self/cwd", {}, project=None, chrono_home="/none", user_home="/none")
+    assert looping.realpath("/proc/self/cwd/x").endswith("/x")
