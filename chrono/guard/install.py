@@ -169,6 +169,11 @@ def clients_here(environ: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(name for name in names() if any(which(program, path=path) for program in load_adapter(name).programs))
 
 
+def programs() -> dict[str, tuple[str, ...]]:
+    """The commands of each client that there is an adapter for. Raises PluginError."""
+    return {name: load_adapter(name).programs for name in names()}
+
+
 def hooked_clients(start: str, environ: Mapping[str, str]) -> tuple[str, ...]:
     """The clients that have a hook of chrono's in a settings file around `start`. Raises PluginError."""
     found = []

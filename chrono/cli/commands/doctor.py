@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from chrono.guard.install import HookReport
     from chrono.workspace.health import Check
 
+_RESTART = "restart the client, then run chrono guard status"
 _MARKS = {"ok": Styled("ok  ", "green"), "warn": Styled("look", "yellow"), "fail": Styled("FAIL", "red")}
 
 
@@ -67,7 +68,26 @@ def _guard(screen: Screen, start: str) -> list[Check]:
     if not any(one.guarded for one in found):
         install = "run chrono guard install" if not checks else "run chrono guard status"
         checks.append(Check("warn", "guard", "no agent client is guarded in this folder", install))
-    return checks + _lost(screen, start)
+    return checks + _lost(screen, start) + _unheard(screen, start)
+
+
+def _unheard(screen: Screen, start: str) -> list[Check]:
+    """The clients that run here and did not report: their hooks are off, or they are older than the hook."""
+    import time
+
+    from chrono.audit.place import machine_place, project_place
+    from chrono.guard.install import programs
+    from chrono.guard.sessions import seen
+    from chrono.guard.unheard import unheard, words
+    from chrono.layout import find_project
+    from chrono.workspace.config import home_layout
+    from chrono.workspace.health import Check
+
+    layout = find_project(start)
+    places = [machine_place(home_layout(screen.environ))] + ([project_place(layout)] if layout is not None else [])
+    root = layout.root if layout is not None else start
+    found = unheard(root, programs(), seen(places), time.time())
+    return [Check("warn", "guard", words(one), _RESTART) for one in found]
 
 
 def _lost(screen: Screen, start: str) -> list[Check]:

@@ -224,6 +224,7 @@ def _commit_message(screen: Screen, repo: UserRepo, arguments: list[str]) -> int
     from chrono.audit.place import project_place
     from chrono.errors import NoWorkspace
     from chrono.guard.commits import author
+    from chrono.guard.install import programs
     from chrono.workspace.history import newest
     from chrono.workspace.project import Workspace
     from chrono.workspace.usergit import ask, outside
@@ -236,7 +237,7 @@ def _commit_message(screen: Screen, repo: UserRepo, arguments: list[str]) -> int
     if saved is None or not arguments:
         return 0
     trailers = [f"Chrono-Savepoint: {saved}"]
-    call = author(project_place(ws.layout), marked=screen.agent is not None, programs=_programs(), pid=os.getppid())
+    call = author(project_place(ws.layout), marked=screen.agent is not None, programs=programs(), pid=os.getppid())
     if call is not None:
         trailers.append(f"Chrono-Session: {call.client} {call.session or '-'}")
     options = [word for one in trailers for word in ("--trailer", one)]
@@ -250,6 +251,7 @@ def _post_commit(screen: Screen, repo: UserRepo, arguments: list[str]) -> int:
     from chrono.audit.place import project_place
     from chrono.errors import NoWorkspace
     from chrono.guard import commits
+    from chrono.guard.install import programs
     from chrono.workspace.actors import actor
     from chrono.workspace.project import Workspace
     from chrono.workspace.usergit import ask
@@ -262,7 +264,7 @@ def _post_commit(screen: Screen, repo: UserRepo, arguments: list[str]) -> int:
     commit, tree, subject = os.fsdecode(data.rstrip(b"\n")).split("\0", 2)
     ref = _branch(repo, screen.environ)
     log = project_place(ws.layout)
-    call = commits.author(log, marked=screen.agent is not None, programs=_programs(), pid=os.getppid())
+    call = commits.author(log, marked=screen.agent is not None, programs=programs(), pid=os.getppid())
     commit_seen = commits.GitCommit(commit, tree, subject, ref)
     commits.record(ws, actor(screen.environ), call, commit_seen, mark=screen.agent)
     return 0
@@ -340,12 +342,6 @@ def _gate(screen: Screen, repo: UserRepo, action: str) -> str:
     from chrono.workspace.config import effective_policy, home_layout
 
     return gate(effective_policy(find_project(repo.top), home_layout(screen.environ)), action)
-
-
-def _programs() -> dict[str, tuple[str, ...]]:
-    from chrono.agents.registry import adapter, names
-
-    return {name: adapter(name).programs for name in names()}
 
 
 def _branch(repo: UserRepo, environ: dict[str, str]) -> str | None:

@@ -17,18 +17,21 @@ from chrono.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from chrono.guard.sessions import Seen
+    from chrono.guard.unheard import Unheard
     from chrono.workspace.project import Workspace
 
 _MOST_TOOLS = 4
 
 
 class _Agent(NamedTuple):
-    """One client: whether its settings hold chrono's hook, lost it, and what the logs tell of it."""
+    """One client: whether its settings hold chrono's hook, lost it, what the logs tell of it, and whether it runs
+    without having reported."""
 
     client: str
     installed: bool
     lost: bool
     seen: Seen | None
+    unheard: Unheard | None
 
     def json(self) -> dict[str, shapes.Json]:
         seen = self.seen
@@ -41,6 +44,7 @@ class _Agent(NamedTuple):
             "tools": dict(seen.tools) if seen is not None else {},
             "unseen_calls": seen.unseen if seen is not None else 0,
             "denied_but_ran": seen.denied_but_ran if seen is not None else 0,
+            "unheard_since": self.unheard.since if self.unheard is not None else None,
         }
 
 
@@ -113,24 +117,28 @@ def run(ctx: typer.Context, json: Json = False) -> None:
 
 
 def _agents(screen: Screen, ws: Workspace) -> tuple[_Agent, ...]:
-    """The clients that have a hook here, had one, or were seen."""
+    """The clients that have a hook here, had one, were seen, or run here."""
     from chrono.audit.place import machine_place, project_place
-    from chrono.guard.install import hooked_clients, lost_hooks
+    from chrono.guard.install import hooked_clients, lost_hooks, programs
     from chrono.guard.sessions import seen
+    from chrono.guard.unheard import unheard
 
     try:
         hooked = set(hooked_clients(ws.root, screen.environ))
         lost = {one.client for one in lost_hooks(ws.root, screen.environ)} - hooked
         told = {one.client: one for one in seen((project_place(ws.layout), machine_place(ws.home)))}
+        silent = {one.client: one for one in unheard(ws.root, programs(), told.values(), ws.clock.now_ns() / 1e9)}
     except (ChronoError, OSError) as error:
         screen.warning(f"what agent clients do is not known: {error}")
         return ()
-    names = sorted(hooked | lost | set(told))
-    return tuple(_Agent(name, name in hooked, name in lost, told.get(name)) for name in names)
+    names = sorted(hooked | lost | set(told) | set(silent))
+    return tuple(_Agent(name, name in hooked, name in lost, told.get(name), silent.get(name)) for name in names)
 
 
 def _print_agent(screen: Screen, one: _Agent, now_ns: int) -> None:
     from datetime import datetime
+
+    from chrono.guard.unheard import words
 
     state = Styled("guarded", "green") if one.installed else Styled("NOT guarded", "red")
     seen = ""
@@ -143,6 +151,8 @@ def _print_agent(screen: Screen, one: _Agent, now_ns: int) -> None:
     screen.text("agent    ", Styled(one.client, "bold"), " ", state, seen, indent=9)
     if one.lost:
         screen.warning(f"the settings of {one.client} lost chrono's hook: chrono guard install {one.client}")
+    if one.unheard is not None:
+        screen.warning(f"{words(one.unheard)}: restart it")
     if one.seen is not None and one.seen.denied_but_ran:
         screen.warning(f"{one.client} ran {count(one.seen.denied_but_ran, 'call')} that had been denied")
     if one.seen is not None and one.seen.unseen:
