@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 
-from chrono.agents.hookcommand import posix_command
 from chrono.agents.payload import Dialect, Tool, plain, read_object, to_stderr
 from chrono.agents.payload import decode as decode_body
 from chrono.agents.protocol import API_VERSION, SUBFOLDER, WORKTREE, Call, Decision, Inspection, Reply
@@ -97,6 +96,8 @@ def outcome(reply: Reply) -> str:
 
 def hook_command(interpreter: str, boot: str, settings_path: str) -> str:
     """The command line for the settings file. Raises SettingsRefused for a path that no shell word can hold."""
+    from chrono.agents.hookcommand import posix_command
+
     return posix_command(NAME, interpreter, boot, settings_path)
 
 

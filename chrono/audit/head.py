@@ -6,15 +6,14 @@ What it must agree with is checked by `audit.log` and `audit.verify`.
 from __future__ import annotations
 
 import os
-import struct
-import zlib
+from binascii import crc32
 
 from chrono.audit.merkle import CompactRange
 from chrono.canonical import NotCanonical, parse
 from chrono.tuples import NamedTuple
 
 SLOT_BYTES = 4096
-_PREFIX = struct.Struct(">II")  # length, CRC-32 of the payload
+_PREFIX_BYTES = 8  # length and CRC-32 of the payload, four bytes each, the high one first
 FORMAT = 2
 
 
@@ -42,7 +41,7 @@ def write(fd: int, head: Head) -> None:
         f'{{"fmt":{FORMAT},"hashes":[{hashes}],"last":"{head.leaf}","log":"{head.log}","note":"{note}",'
         f'"off":{head.offset},"size":{head.size}}}'
     ).encode()
-    slot = _PREFIX.pack(len(payload), zlib.crc32(payload)) + payload
+    slot = len(payload).to_bytes(4, "big") + crc32(payload).to_bytes(4, "big") + payload
     if len(slot) > SLOT_BYTES:
         raise ValueError(f"a head of {len(slot)} bytes does not fit its slot")
     os.pwrite(fd, slot.ljust(SLOT_BYTES, b"\0"), (head.size & 1) * SLOT_BYTES)
@@ -50,7 +49,7 @@ def write(fd: int, head: Head) -> None:
 
 def wipe(fd: int, size: int) -> None:
     """Empties the slot that a head of `size` records would stand in."""
-    os.pwrite(fd, bytes(_PREFIX.size), (size & 1) * SLOT_BYTES)
+    os.pwrite(fd, bytes(_PREFIX_BYTES), (size & 1) * SLOT_BYTES)
 
 
 def read(fd: int) -> Head | None:
@@ -61,11 +60,11 @@ def read(fd: int) -> Head | None:
 
 
 def _slot(data: bytes) -> Head | None:
-    if len(data) < _PREFIX.size:
+    if len(data) < _PREFIX_BYTES:
         return None
-    length, crc = _PREFIX.unpack_from(data)
-    payload = data[_PREFIX.size : _PREFIX.size + length]
-    if length == 0 or len(payload) != length or zlib.crc32(payload) != crc:
+    length, crc = int.from_bytes(data[:4], "big"), int.from_bytes(data[4:8], "big")
+    payload = data[_PREFIX_BYTES : _PREFIX_BYTES + length]
+    if length == 0 or len(payload) != length or crc32(payload) != crc:
         return None
     try:
         value = parse(payload)

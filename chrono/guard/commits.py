@@ -15,7 +15,7 @@ from chrono.audit.record import Act, Actor, Entry, Record
 from chrono.errors import ChronoError
 from chrono.guard.recall import backwards
 from chrono.tuples import NamedTuple
-from chrono.workspace.savepoints import HOOK_WAIT_S
+from chrono.workspace.project import HOOK_WAIT_S
 
 if TYPE_CHECKING:
     from chrono.canonical import Json

@@ -10,9 +10,8 @@ import os
 from chrono.audit.record import Act, Actor, Entry
 from chrono.audit.redact import SALT_BYTES, protect
 from chrono.guard import wording
-from chrono.guard.recall import Earlier, earlier
 from chrono.tuples import NamedTuple
-from chrono.workspace.savepoints import HOOK_WAIT_S
+from chrono.workspace.project import HOOK_WAIT_S
 from chrono.workspace.trust import newest_policy, now_under
 
 TYPE_CHECKING = False
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from chrono.agents.protocol import Call
     from chrono.canonical import Json
     from chrono.guard.caller import Caller
+    from chrono.guard.recall import Earlier
     from chrono.guard.resources import Place
     from chrono.policy.approvals import Grant
     from chrono.policy.model import Verdict
@@ -152,6 +152,8 @@ def after(call: Call, caller: Caller, place: Place) -> str | None:
     if call.event in ("session.start", "session.end"):
         place.log.append(Entry(call.event, by, act), timeout_s=HOOK_WAIT_S)
         return None
+    from chrono.guard.recall import earlier
+
     before = earlier(place.log.place, call.call_id) if call.call_id else None
     told = None
     with place.log.writing(HOOK_WAIT_S) as writing:

@@ -10,7 +10,7 @@ import os
 import time
 
 from chrono.audit.record import Act, Actor, Entry
-from chrono.workspace.savepoints import HOOK_WAIT_S
+from chrono.workspace.project import HOOK_WAIT_S
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

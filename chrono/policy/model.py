@@ -8,7 +8,10 @@ from __future__ import annotations
 from chrono.scan.command import Refusal
 from chrono.scan.finding import Finding
 from chrono.tuples import NamedTuple
-from chrono.yamlfile import Document
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from chrono.yamlfile import Document
 
 DECISIONS = ("allow", "ask", "block")
 """Weakest first. The word `approve` in a policy file means `ask`."""

@@ -6,7 +6,6 @@ The decision that follows (block, or a person is asked, savepoint or not) is tak
 from __future__ import annotations
 
 import os
-from fnmatch import fnmatchcase
 
 from chrono.policy.cover import within
 from chrono.scan.command import Command, Word
@@ -62,6 +61,8 @@ def _absolute(entry: str, project: str | None) -> str:
 
 def _matches(path: str, rule: str, *, whole: bool) -> bool:
     if any(char in rule for char in "*?["):
+        from fnmatch import fnmatchcase
+
         folder = path
         while True:
             if fnmatchcase(folder, rule):

@@ -17,6 +17,7 @@ from chrono.scan.world import World
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from chrono.scan.follow.later import Later
     from chrono.scan.follow.started import Started
 
 MAX_SCRIPTS = 16
@@ -109,7 +110,8 @@ class Walk:
     def text(self, text: str, shell: str) -> None:
         """Evaluates the outermost text."""
         self._take(_evaluate(text, self.world, shell), depth=0, followed=False)
-        self._startup_files()
+        if self.files:
+            self._later_files()
 
     def findings(self) -> list[Finding]:
         found = findings_of(tuple(self.steps), self.ruleset, self.ground)
@@ -127,10 +129,12 @@ class Walk:
                 self._follow(command, depth, followed, evaluation)
 
     def _follow(self, command: Command, depth: int, followed: bool, around: Evaluation) -> None:
-        from chrono.scan.follow.started import is_followed, started
+        from chrono.scan.follow.programs import is_followed
 
         if not is_followed(command.argv[0]):
             return
+        from chrono.scan.follow.started import started
+
         for answer in started(command, self.world, depth=depth, files=tuple(self.files), copies=tuple(self.copies)):
             if isinstance(answer, Refusal):
                 self.refusals.append(answer)
@@ -164,13 +168,28 @@ class Walk:
             return around
         return around or answer.sha256 is not None or (answer.path is None and not _is_inline(answer.via[-1]))
 
-    def _startup_files(self) -> None:
-        """What the text writes into a shell's start-up file runs later: it is judged as if it ran now."""
+    def _later_files(self) -> None:
+        """What the text writes into files that a shell or a tool runs later is judged as if it ran now."""
+        from chrono.scan.follow.later import MAX_CHARS, runs_later
+
         for path, text in list(dict(self.files).items()):
-            if self.ground.place(self.ground.real(path)) != "startup" or len(text) > 65_536:
+            if len(text) <= MAX_CHARS and self.ground.place(self.ground.real(path)) == "startup":
+                evaluation = _evaluate(text, self.world, "bash", via=(path,))
+                self._take(evaluation._replace(refusals=()), depth=1, followed=True)
                 continue
-            evaluation = _evaluate(text, self.world, "bash", via=(path,))
-            self._take(evaluation._replace(refusals=()), depth=1, followed=True)
+            for later in runs_later(path, text):
+                if later.program:
+                    named = Command(("run-later", later.text.split(" ")[0]), (path,), cwd=self.world.cwd)
+                    self._take(Evaluation((named,)), depth=1, followed=True)
+                evaluation = self._of_later(later, path)
+                self._take(evaluation._replace(refusals=()), depth=1, followed=True)
+
+    def _of_later(self, later: Later, path: str) -> Evaluation:
+        if later.language == "python":
+            from chrono.scan.code.languages import commands_of
+
+            return commands_of("python", later.text, world=self.world, name=path)
+        return _evaluate(later.text, self.world, "bash", via=(path,))
 
 
 def _is_part(inner: Evaluation, around: Evaluation) -> bool:

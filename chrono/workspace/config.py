@@ -84,12 +84,12 @@ def read_policy(path: str, name: str, layer: str) -> PolicyFile | None:
 
     A link, a folder or a FIFO in its place is refused, never waited for. Raises PolicyError.
     """
+    if not os.path.lexists(path):
+        return None
     from chrono.policy.load import parse
     from chrono.scan.world import Read
     from chrono.workspace.machine_world import read_file
 
-    if not os.path.lexists(path):
-        return None
     answer = read_file(path, MAX_POLICY_BYTES, follow=False)
     if not isinstance(answer, Read):
         raise PolicyError(f"{name} cannot be read: {answer.reason}", "a policy is a regular file of at most 1 MB")

@@ -17,6 +17,7 @@ from chrono.scan.gitindex import is_tracked
 from chrono.tuples import NamedTuple
 from chrono.workspace.history import branch_name, newest
 from chrono.workspace.machine_world import read_file
+from chrono.workspace.project import HOOK_WAIT_S
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,11 +29,7 @@ if TYPE_CHECKING:
 STEPS = ("objects", "commit", "record", "ref", "cache")
 """The steps of the ring in order (specs: audit section 4); a crash test stops after each."""
 
-HOOK_WAIT_S = 10.0
-"""How long a hook waits for a lock. Half its deadline: a busy machine may starve who holds it for seconds, and a hook
-that gives up blocks a call for nothing."""
 CLI_WAIT_S = 30.0
-
 _TIMES_CHARS = 8_000
 """Longer paths than this in all are not noted: a record has only so much room."""
 

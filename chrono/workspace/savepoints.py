@@ -5,9 +5,9 @@ The ring is in `workspace.ring`, the recovery in `workspace.recover`.
 
 from __future__ import annotations
 
+from chrono.workspace.project import HOOK_WAIT_S
 from chrono.workspace.ring import (
     CLI_WAIT_S,
-    HOOK_WAIT_S,
     STEPS,
     AtStep,
     Saved,

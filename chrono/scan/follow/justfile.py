@@ -8,7 +8,8 @@ from __future__ import annotations
 import os
 
 from chrono.scan.command import Pattern, Refusal, Word
-from chrono.scan.follow.scene import File, Scene, Started, program_name
+from chrono.scan.follow.programs import program_name
+from chrono.scan.follow.scene import File, Scene, Started
 from chrono.scan.follow.scripts import language_of_first_line, language_of_program
 from chrono.tuples import NamedTuple
 

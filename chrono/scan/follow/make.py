@@ -10,7 +10,8 @@ import os
 from chrono.scan.command import Refusal, Word
 from chrono.scan.follow.justfile import from_just
 from chrono.scan.follow.makefile import Makefile, TooMuch
-from chrono.scan.follow.scene import File, Scene, Started, program_name
+from chrono.scan.follow.programs import program_name
+from chrono.scan.follow.scene import File, Scene, Started
 from chrono.scan.follow.scripts import language_of_program
 
 MAX_TARGETS = 400

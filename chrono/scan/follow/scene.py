@@ -9,7 +9,8 @@ import os
 import re
 from collections.abc import Callable
 
-from chrono.scan.command import Command, Many, Pattern, Refusal, Word
+from chrono.scan.command import Command, Many, Refusal, Word
+from chrono.scan.follow.programs import program_name
 from chrono.scan.world import Read, World
 from chrono.tuples import NamedTuple
 
@@ -206,20 +207,6 @@ def _fitting(glob: str) -> Callable[[str], bool]:
     from fnmatch import fnmatchcase
 
     return lambda name: fnmatchcase(name, glob)
-
-
-def program_name(word: Word) -> str:
-    """The last component of the program's path, also of a path that is known only at its end."""
-    if isinstance(word, Many):
-        return ""
-    if isinstance(word, Pattern):
-        last = word.pieces[-1] if word.pieces else None
-        if last is None or "/" not in last:
-            return ""
-        word = last
-    name = word.rsplit("/", 1)[-1].rsplit("\\", 1)[-1]
-    stem, dot, ending = name.rpartition(".")
-    return stem if dot and ending.lower() in ("exe", "com") else name
 
 
 def is_compiled(data: bytes) -> bool:

@@ -8,7 +8,8 @@ from __future__ import annotations
 import os
 
 from chrono.scan.command import Pattern, Refusal, Word
-from chrono.scan.follow.scene import MAX_MATCHES, File, Scene, Started, program_name
+from chrono.scan.follow.programs import names_a_path, program_name
+from chrono.scan.follow.scene import MAX_MATCHES, File, Scene, Started
 
 SHELLS = {
     "sh": "sh", "dash": "sh", "ash": "sh", "posh": "sh", "bash": "bash", "rbash": "bash", "ksh": "bash",
@@ -24,15 +25,6 @@ ENDINGS = {
     "cts": "javascript", "jsx": "javascript", "tsx": "javascript", "rb": "ruby", "pl": "perl", "php": "php",
     "ps1": "powershell", "cmd": "cmd", "bat": "cmd",
 }  # fmt: skip
-SYSTEM_FOLDERS = (
-    "/usr/bin/",
-    "/bin/",
-    "/usr/local/bin/",
-    "/opt/homebrew/bin/",
-    "/usr/sbin/",
-    "/sbin/",
-    "/snap/bin/",
-)
 
 Answers = list[Started | Refusal]
 
@@ -90,11 +82,6 @@ def _only_checks(args: tuple[Word, ...], language: str) -> bool:
         if word in options or (letter and letter in word and among.issuperset(word[1:])):
             return True
     return False
-
-
-def names_a_path(word: str) -> bool:
-    """Whether a program is named by a path that is none of the system's."""
-    return ("/" in word or "\\" in word) and not word.startswith(SYSTEM_FOLDERS)
 
 
 def language_of_program(name: str) -> str | None:

@@ -7,34 +7,15 @@ tools to `sessions`; evaluating the text is left to the scanner.
 
 from __future__ import annotations
 
-from chrono.scan.command import Command, Pattern, Refusal, Word
-from chrono.scan.follow.scene import Scene, Started, program_name
-from chrono.scan.follow.scripts import from_interpreter, names_a_path
+from chrono.scan.command import Command, Refusal
+from chrono.scan.follow.programs import is_followed
+from chrono.scan.follow.scene import Scene, Started
+from chrono.scan.follow.scripts import from_interpreter
 from chrono.scan.world import World
 
 __all__ = ["MAX_DEPTH", "Started", "started"]
 
 MAX_DEPTH = 4
-
-FOLLOWED = frozenset(
-    "sh dash ash posh bash rbash ksh mksh zsh python pypy pythonw ipython jython micropython py ruby jruby "
-    "truffleruby perl php pwsh powershell cmd node nodejs tsx ts-node ts-node-esm esno babel-node nodemon iojs zx deno "
-    "bun bunx npx pnpx npm pnpm yarn yarnpkg cnpm ni nr run-s run-p npm-run-all concurrently wireit composer pip uv "
-    "poetry pipenv pdm rye hatch pixi conda mamba micromamba dotenv mise asdf bundle coverage doppler direnv heroku "
-    "poe poethepoet make gmake gnumake mingw32-make remake task go-task just tox nox inv invoke fab pytest py.test "
-    "rake run-parts rails irb pry manage.py django-admin flask artisan sail psysh bpython ptpython".split()
-)
-"""Programs, without version, of which a follower knows something; most commands are of none of them."""
-
-
-def is_followed(word: Word) -> bool:
-    """Whether the program may start something that can be read: one of FOLLOWED, or a path of its own."""
-    name = program_name(word)
-    if name in FOLLOWED or name.rstrip("0123456789.-").lower() in FOLLOWED:
-        return True
-    if isinstance(word, Pattern):
-        return bool(word.pieces) and word.pieces[0] is not None and names_a_path(word.pieces[0])
-    return isinstance(word, str) and names_a_path(word)
 
 
 def started(

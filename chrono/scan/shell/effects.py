@@ -6,7 +6,6 @@ import re
 
 from chrono.scan.expression import expression
 from chrono.scan.shell.machine import Machine
-from chrono.scan.shell.programs import output_of
 from chrono.scan.shell.state import Argv, State
 from chrono.scan.shell.values import MANY_FIELDS
 
@@ -116,6 +115,8 @@ def _edit(m: Machine, words: list[str], state: State) -> None:
     for word in words:
         key = m.key_of(word, state)
         if key is not None and (m.files.get(key) is not None or (key not in m.files and _STARTED.search(word))):
+            from chrono.scan.shell.programs import output_of
+
             text = output_of(m, "sed", words, state.copy())
             if text != "\0" or key in m.files:
                 m.write_file(word, None if text == "\0" else text, state)

@@ -5,8 +5,6 @@ What is reported with it is left to `machine`.
 
 from __future__ import annotations
 
-from bisect import bisect_right
-
 from chrono.tuples import NamedTuple
 
 Via = tuple[str, ...]
@@ -25,6 +23,8 @@ class Origin(NamedTuple):
 
     def via(self, via: Via, offset: int) -> Via:
         """The chain with the line of `offset` behind the name of the file."""
+        from bisect import bisect_right
+
         return (*via[: self.at], f"{via[self.at]}:{bisect_right(self.starts, offset)}", *via[self.at + 1 :])
 
 

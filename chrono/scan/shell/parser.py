@@ -11,7 +11,6 @@ from collections.abc import Callable
 from chrono.scan.expression import expression
 from chrono.scan.shell import zsh_blocks
 from chrono.scan.shell.braces import expand_braces, may_expand
-from chrono.scan.shell.conditional import read_conditional
 from chrono.scan.shell.lexer import Budget, Reader, Unparsed, line_end, skip_blanks, skip_newlines
 from chrono.scan.shell.parameters import read_subscript
 from chrono.scan.shell.redirections import read_redirect
@@ -496,6 +495,8 @@ def _group(r: Reader) -> Node:
 
 
 def _conditional(r: Reader) -> Node:
+    from chrono.scan.shell.conditional import read_conditional
+
     start = r.pos - 2
     test = read_conditional(r)
     return Conditional(test, *(r.fixed or (start, r.pos)))

@@ -12,7 +12,6 @@ from chrono.scan.shell.builtins import BUILTINS, NOT_DASH, ZSH_ONLY
 from chrono.scan.shell.globbing import matching_files
 from chrono.scan.shell.lexer import LimitReached
 from chrono.scan.shell.machine import Inner, Machine
-from chrono.scan.shell.programs import output_of
 from chrono.scan.shell.shells import SHELLS, ShellCall, dialects_of, read_call
 from chrono.scan.shell.state import UNKNOWN_STATUS, Argv, State, settle
 from chrono.scan.shell.values import MANY_FIELDS, base_name
@@ -116,13 +115,19 @@ def _start(m: Machine, argv: Argv, state: State) -> None:
     before = m.begin_sources()
     if state.outs is not None:
         if not wrapped:
-            state.write(output_of(m, name, argv[1:], state))
+            state.write(_output(m, argv, state))
     elif name in ("tee", "sponge"):
-        output_of(m, name, argv[1:], state)
+        _output(m, argv, state)
     effects.on_files(m, name, argv, state)
     m.end_sources(before)
     m.sources = before
     state.status = UNKNOWN_STATUS
+
+
+def _output(m: Machine, argv: Argv, state: State) -> str:
+    from chrono.scan.shell.programs import output_of  # most commands' output goes nowhere that matters
+
+    return output_of(m, base_name(argv[0]), argv[1:], state)
 
 
 def _own_script(m: Machine, argv: Argv, state: State) -> None:

@@ -12,7 +12,8 @@ import pytest
 
 from chrono.scan.command import MANY, UNKNOWN, Command, Pattern, Redirect, Refusal, Word
 from chrono.scan.follow import make, packages, runners, scripts, sessions
-from chrono.scan.follow.started import MAX_DEPTH, Started, is_followed, started
+from chrono.scan.follow.programs import is_followed
+from chrono.scan.follow.started import MAX_DEPTH, Started, started
 from chrono.testing.world import FakeWorld
 
 PROJECT = "/home/dev/proj"
