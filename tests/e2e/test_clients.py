@@ -53,7 +53,7 @@ PYTHON = """\
 #!/bin/sh
 case $(cat "{mode}") in
 crash) kill -SEGV $$ ;;
-hang) exec sleep 60 ;;
+hang) exec sleep 8 ;;
 full) CHRONO_SERVICE=off; export CHRONO_SERVICE; ulimit -f 400 ;;
 esac
 exec "{python}" "$@"
