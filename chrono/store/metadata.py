@@ -17,7 +17,8 @@ from chrono.tuples import NamedTuple
 
 HEADER = b"chrono-metadata 1\n"
 
-_USUAL = {tree.FILE: 0o644, tree.EXECUTABLE: 0o755, tree.FOLDER: 0o755}
+USUAL_FOLDER = 0o755
+_USUAL = {tree.FILE: 0o644, tree.EXECUTABLE: 0o755, tree.FOLDER: USUAL_FOLDER}
 
 
 def git_mode(mode: int) -> int:

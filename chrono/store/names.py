@@ -6,6 +6,7 @@ Names and paths are bytes; paths are relative to the project and "/"-separated.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from chrono.layout import POLICY_FILE, PROJECT_DIR
 
@@ -23,6 +24,7 @@ _DOT_GIT = re.compile(rb"(?:^|\\)(?:\.git|git~1)[ .]*(?:$|[\\:])", re.IGNORECASE
 _DOT_GITMODULES = re.compile(rb"^(?:\.gitmodules|gitmod~|gi7eba)", re.IGNORECASE)
 _DOT_GITATTRIBUTES = re.compile(rb"^(?:\.gitattributes|gitatt~|gi7d29)", re.IGNORECASE)
 _SUSPECT = re.compile(rb"^\.?[gG]|[~\\\xe2\xef]|^chrono-escaped-")
+_ANY_SUSPECT = re.compile(rb"\0(?:\.?[gG]|chrono-escaped-)|[~\\\xe2\xef]")
 
 
 def tree_name(name: bytes, *, is_link: bool = False, forced: bool = False) -> bytes:
@@ -34,6 +36,11 @@ def tree_name(name: bytes, *, is_link: bool = False, forced: bool = False) -> by
     if forced or (_SUSPECT.search(name) is not None and _offends(name, is_link)):
         return _ESCAPE + name.hex().encode()
     return name
+
+
+def has_suspects(names: Sequence[bytes]) -> bool:
+    """Whether any of `names` may need another form in a tree; mostly none does, and asking each takes longer."""
+    return _ANY_SUSPECT.search(b"\0" + b"\0".join(names)) is not None
 
 
 def file_name(entry: bytes) -> bytes:

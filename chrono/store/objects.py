@@ -10,7 +10,7 @@ import errno
 import hashlib
 import os
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
@@ -18,6 +18,7 @@ from chrono.errors import StoreError
 from chrono.store.deflate import PROBE_BYTES, deflate, level_for
 from chrono.store.disk import READ_FILE, Disk
 from chrono.store.pack import PackGone, PackIndex, PackWriter
+from chrono.store.packs import Packs
 from chrono.store.tree import object_id
 
 LOOSE_AT_MOST = 24
@@ -62,9 +63,7 @@ class Objects:
         self.folder = folder
         self.disk = disk
         self.pack_folder = os.path.join(folder, b"pack")
-        self._packs: dict[bytes, PackIndex] = {}
-        self._packs_stamp: tuple[int, int] | None = None
-        self._last: PackIndex | None = None
+        self._packs = Packs(self.pack_folder)
 
     def path(self, oid: bytes) -> bytes:
         """Where the object lies if it is loose."""
@@ -77,9 +76,7 @@ class Objects:
         for _ in range(_TRIES):
             try:
                 found = (
-                    self._read_packed(oid, self._packs.values())
-                    or self._read_loose(oid)
-                    or self._read_packed(oid, self.indexes())
+                    self._read_packed(oid, listed=True) or self._read_loose(oid) or self._read_packed(oid, listed=False)
                 )
                 break
             except PackGone:
@@ -90,18 +87,9 @@ class Objects:
             raise StoreError(f"object {oid.hex()} is damaged: its content has another id")
         return found
 
-    def _read_packed(self, oid: bytes, indexes: Iterable[PackIndex]) -> tuple[bytes, bytes] | None:
-        last = self._last
-        if last is not None:  # what is read together was mostly written together
-            offset = last.offset(oid)
-            if offset is not None:
-                return last.read(offset)
-        for index in indexes:
-            offset = index.offset(oid)
-            if offset is not None:
-                self._last = index
-                return index.read(offset)
-        return None
+    def _read_packed(self, oid: bytes, *, listed: bool) -> tuple[bytes, bytes] | None:
+        found = self._packs.find(oid, listed=listed)
+        return found[0].read(found[1]) if found is not None else None
 
     def read_as(self, oid: bytes, kind: bytes) -> bytes:
         """The data of an object that must be a `kind`. Raises StoreError also where it is missing."""
@@ -115,8 +103,11 @@ class Objects:
             raise StoreError(f"object {oid.hex()} is a {found.decode()}, not a {kind.decode()}")
         return data
 
-    def head(self, oid: bytes) -> tuple[bytes, int] | None:
-        """(kind, size in bytes) without reading the content, or None where there is no such object."""
+    def head(self, oid: bytes, *, listed: bool = False) -> tuple[bytes, int] | None:
+        """(kind, size in bytes) without reading the content, or None where there is no such object.
+
+        `listed`: a pack that another process may have added just now does not matter.
+        """
         try:
             fd = os.open(self.path(oid), READ_FILE)
         except (FileNotFoundError, NotADirectoryError):
@@ -129,11 +120,8 @@ class Objects:
             return kind, size
         for _ in range(_TRIES):
             try:
-                for index in self.indexes():
-                    offset = index.offset(oid)
-                    if offset is not None:
-                        return index.head(offset)
-                return None
+                found = self._packs.find(oid, listed=listed)
+                return found[0].head(found[1]) if found is not None else None
             except PackGone:
                 self.close()
         return None
@@ -145,7 +133,7 @@ class Objects:
         The content is not checked against the id: the reader does that as it goes. Raises StoreError.
         """
         try:
-            found = self._packed_blob(oid, self._packs.values())
+            found = self._packed_blob(oid, listed=True)
         except PackGone:
             found = None
         if found is not None:
@@ -155,7 +143,7 @@ class Objects:
         except (FileNotFoundError, NotADirectoryError):
             for _ in range(_TRIES):
                 try:
-                    found = self._packed_blob(oid, self.indexes())
+                    found = self._packed_blob(oid, listed=False)
                     break
                 except PackGone:
                     self.close()
@@ -165,17 +153,14 @@ class Objects:
             return len(data), iter((data,))
         return self._open_loose(fd, oid)
 
-    def _packed_blob(self, oid: bytes, indexes: Iterable[PackIndex]) -> tuple[int, Iterator[bytes]] | None:
-        for index in (self._last, *indexes) if self._last is not None else indexes:
-            offset = index.offset(oid)
-            if offset is None:
-                continue
-            self._last = index
-            kind, size, pieces = index.content(offset, STREAM_ABOVE_BYTES)
-            if kind != b"blob":
-                raise StoreError(f"object {oid.hex()} is a {kind.decode()}, not a blob")
-            return size, pieces
-        return None
+    def _packed_blob(self, oid: bytes, *, listed: bool) -> tuple[int, Iterator[bytes]] | None:
+        found = self._packs.find(oid, listed=listed)
+        if found is None:
+            return None
+        kind, size, pieces = found[0].content(found[1], STREAM_ABOVE_BYTES)
+        if kind != b"blob":
+            raise StoreError(f"object {oid.hex()} is a {kind.decode()}, not a blob")
+        return size, pieces
 
     def _open_loose(self, fd: int, oid: bytes) -> tuple[int, Iterator[bytes]]:
         try:
@@ -195,11 +180,7 @@ class Objects:
             pass
 
     def close(self) -> None:
-        for index in self._packs.values():
-            index.close()
-        self._packs.clear()
-        self._packs_stamp = None
-        self._last = None
+        self._packs.close()
 
     def _read_loose(self, oid: bytes) -> tuple[bytes, bytes] | None:
         try:
@@ -224,30 +205,12 @@ class Objects:
         return kind, data
 
     def indexes(self) -> list[PackIndex]:
-        """The packs of now: the folder is listed again when it changed."""
-        try:
-            found = os.stat(self.pack_folder)
-        except FileNotFoundError:
-            return []
-        stamp = (found.st_mtime_ns, found.st_ino)
-        if stamp != self._packs_stamp:
-            with os.scandir(self.pack_folder) as found_names:
-                names = {entry.name for entry in found_names if entry.name.endswith(b".idx")}
-            self._last = None
-            for gone in set(self._packs) - names:
-                self._packs.pop(gone).close()
-            for name in sorted(names - set(self._packs)):
-                self._packs[name] = PackIndex(os.path.join(self.pack_folder, name))
-            # A folder that changed within the clock's grain of now may change again unseen.
-            fresh = os.stat(self.pack_folder).st_mtime_ns
-            self._packs_stamp = stamp if fresh == stamp[0] and _is_old(fresh) else None
-        return list(self._packs.values())
+        """The packs of now."""
+        return self._packs.indexes()
 
-
-def _is_old(mtime_ns: int) -> bool:
-    import time
-
-    return time.time_ns() - mtime_ns > 50_000_000
+    def is_packed(self, oid: bytes) -> bool:
+        """Whether one of the packs that were listed last holds it."""
+        return self._packs.find(oid, listed=True) is not None
 
 
 def _loose_head(fd: int, oid: bytes) -> tuple[bytes, int, zlib._Decompress, bytes]:
@@ -321,7 +284,6 @@ class NewObjects:
         self._pack: PackWriter | None = None
         self._folders: set[bytes] = set()
         self._loose: dict[int, set[bytes]] = {}
-        self._indexes: list[PackIndex] | None = None
         self._asked = 0
 
     def put(self, kind: bytes, data: bytes) -> bytes:
@@ -403,12 +365,10 @@ class NewObjects:
             self._loose[oid[0]] = names
         if oid.hex()[2:].encode() in names:
             return True
-        if self._indexes is None:
-            self._indexes = self._objects.indexes()
-        return any(index.offset(oid) is not None for index in self._indexes)
+        return self._objects.is_packed(oid)
 
     def _exists(self, oid: bytes, kind: bytes, size: int) -> bool:
-        found = self._objects.head(oid) if self._may_exist(oid) else None
+        found = self._objects.head(oid, listed=True) if self._may_exist(oid) else None
         if found is None:
             return False
         if found != (kind, size):

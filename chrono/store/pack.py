@@ -10,10 +10,11 @@ import hashlib
 import mmap
 import os
 import struct
+import sys
 import zlib
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from chrono.errors import StoreError
 from chrono.store import delta
@@ -28,8 +29,9 @@ _INDEX_MAGIC = b"\xfftOc\x00\x00\x00\x02"
 _DEEPEST = 4096
 """git's own limit for a chain of deltas is 4095."""
 _BASES_BYTES = 4 << 20
-_ASKED_OFTEN = 500
-"""After so many questions the index is read as a whole."""
+_ASKED_OFTEN = 16
+_OBJECTS_A_QUESTION = 32
+"""After a question for each so many objects the index is read as a whole: that costs as much as the searches did."""
 
 
 class PackGone(StoreError):
@@ -155,8 +157,7 @@ def _index(entries: list[tuple[bytes, int, int]], trailer: bytes) -> bytes:
             large.append(offset)
     checksums = array("I", [crc for _, crc, _ in rows])
     for numbers in (fanout, offsets, checksums):
-        if struct.pack("=I", 1) != struct.pack(">I", 1):
-            numbers.byteswap()
+        _from_network(numbers)
     data = b"".join(
         (
             _INDEX_MAGIC,
@@ -169,6 +170,12 @@ def _index(entries: list[tuple[bytes, int, int]], trailer: bytes) -> bytes:
         )
     )
     return data + hashlib.sha1(data, usedforsecurity=False).digest()
+
+
+def _from_network(numbers: array[int]) -> None:
+    """To this machine's order of bytes, or back."""
+    if sys.byteorder == "little":
+        numbers.byteswap()
 
 
 class PackIndex:
@@ -202,8 +209,8 @@ class PackIndex:
         if self._table is not None:
             return self._table.get(oid)
         self._asked += 1
-        if self._asked > _ASKED_OFTEN:
-            self._table = dict(zip(self.ids(), map(self._offset_of, range(self._count)), strict=True))
+        if self._asked > _ASKED_OFTEN + self._count // _OBJECTS_A_QUESTION:
+            self._table = dict(zip(self.ids(), self._offsets(), strict=True))
             return self._table.get(oid)
         first = oid[0]
         low = self._fanout[first - 1] if first else 0
@@ -222,6 +229,15 @@ class PackIndex:
             base += 4 * self._count + 8 * (value & 0x7FFFFFFF)
             value = int.from_bytes(view[base : base + 8], "big")
         return value
+
+    def _offsets(self) -> Sequence[int]:
+        """Where each object begins, in the order of `ids`."""
+        base = 1032 + 24 * self._count
+        offsets = array("I", self._map[base : base + 4 * self._count])
+        _from_network(offsets)
+        if max(offsets, default=0) & 0x80000000:  # of a pack above 2 GiB
+            return [self._offset_of(rank) for rank in range(self._count)]
+        return offsets
 
     def read(self, offset: int) -> tuple[bytes, bytes]:
         """(kind, data) of the object at `offset`. Raises StoreError where it is damaged, PackGone."""
@@ -331,7 +347,7 @@ class PackIndex:
 
     def sizes(self) -> list[int]:
         """What each object takes in the pack, in the order of `ids`."""
-        offsets = [self._offset_of(rank) for rank in range(self._count)]
+        offsets = self._offsets()
         ends = sorted(offsets)
         following = dict(zip(ends, [*ends[1:], len(self._file()) - 20], strict=True))
         return [following[offset] - offset for offset in offsets]

@@ -20,7 +20,7 @@ from chrono.store.disk import READ_FILE
 from chrono.store.handles import FolderHandles
 from chrono.store.heavy import EDITOR_NAMES, HEAVY_NAMES, shows_heavy
 from chrono.store.listing import Listing
-from chrono.store.names import CHRONO, GIT, STAGE_PREFIX, tree_name
+from chrono.store.names import CHRONO, GIT, STAGE_PREFIX, has_suspects, tree_name
 from chrono.store.objects import Sink
 from chrono.store.probe import Doubts, ask
 from chrono.store.reading import FileReader, NotAFile, Taken, key_of
@@ -35,6 +35,7 @@ RACY_NS = 20_000_000
 TIMES_AT_MOST = 50
 """Of more changed files no times are noted: nobody edits so many by hand between two savepoints."""
 
+_COMMON_KINDS = {stat.S_IFREG | 0o644: tree.FILE, stat.S_IFREG | 0o755: tree.EXECUTABLE}
 _SQLITE = b"SQLite format 3\0"
 _GONE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 
@@ -535,13 +536,22 @@ def _small_file(path: bytes) -> bytes:
 
 
 def _entries(folder: Folder) -> Iterator[tuple[bytes, int, bytes]]:
-    for name, mode, oid in zip(folder.names, folder.modes, folder.oids, strict=True):
-        is_link = stat.S_ISLNK(mode)
-        kind = tree.LINK if is_link else metadata.git_mode(mode)
-        yield tree_name(name, is_link=is_link, forced=name in folder.forced), kind, oid
+    if folder.forced or has_suspects(folder.names):
+        names = [
+            tree_name(name, is_link=stat.S_ISLNK(mode), forced=name in folder.forced)
+            for name, mode in zip(folder.names, folder.modes, strict=True)
+        ]
+    else:
+        names = folder.names
+    kinds = [_COMMON_KINDS.get(mode) or _kind(mode) for mode in folder.modes]
+    yield from zip(names, kinds, folder.oids, strict=True)
     for child in folder.children:
         if child.state in (CAPTURED, KEPT) and child.tree is not None and not is_control_only(child):
             yield tree_name(child.name), tree.FOLDER, child.tree
+
+
+def _kind(mode: int) -> int:
+    return tree.LINK if stat.S_ISLNK(mode) else metadata.git_mode(mode)
 
 
 def _empty(folder: Folder, state: int) -> None:

@@ -13,6 +13,7 @@ from chrono.store import metadata, tree
 from chrono.store.snapshot import Excluded, Skip, Totals
 from chrono.store.statcache import CAPTURED, HEAVY, KEPT, NESTED, Folder
 
+_USUAL_MODES = frozenset((stat.S_IFREG | 0o644, stat.S_IFREG | 0o755, stat.S_IFLNK | 0o777))
 _KINDS = {HEAVY: "heavy", NESTED: "nested", KEPT: "unreadable"}
 
 
@@ -48,6 +49,9 @@ def is_control_only(folder: Folder) -> bool:
 def _piece(folder: Folder) -> bytes:
     """Its own lines of the metadata blob."""
     if folder.state in (HEAVY, NESTED) or is_control_only(folder):
+        return b""
+    usual = not folder.skips and not folder.live and folder.state == CAPTURED
+    if usual and folder.mode == metadata.USUAL_FOLDER and _USUAL_MODES.issuperset(folder.modes):
         return b""
     files = [
         (name, stat.S_IMODE(mode)) for name, mode in zip(folder.names, folder.modes, strict=True) if stat.S_ISREG(mode)

@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chrono.store.names import control_names, file_name, is_ours_to_leave, quote, tree_name, unquote
+from chrono.store.names import (
+    control_names,
+    file_name,
+    has_suspects,
+    is_ours_to_leave,
+    quote,
+    tree_name,
+    unquote,
+)
 
 names = st.binary(min_size=1, max_size=40).filter(lambda name: b"/" not in name and b"\0" not in name)
 tricky = st.sampled_from(
@@ -26,6 +34,16 @@ def test_a_tree_name_leads_back_to_its_file(name: bytes, is_link: bool, forced: 
 @given(one=names | tricky, two=names | tricky)
 def test_two_files_never_share_a_tree_name(one: bytes, two: bytes) -> None:
     assert (tree_name(one) == tree_name(two)) == (one == two)
+
+
+@given(found=st.lists(names | tricky), is_link=st.booleans())
+def test_where_no_name_is_suspect_each_stays(found: list[bytes], is_link: bool) -> None:
+    stay = [tree_name(name, is_link=is_link) == name for name in found]
+    assert has_suspects(found) or all(stay)
+
+
+def test_usual_names_are_not_suspect() -> None:
+    assert not has_suspects([b"README.md", b"__init__.py", b"a.git", b"no", b"-", b"src"])
 
 
 @pytest.mark.parametrize("name", [b".git", b".GiT", b"git~1", b".git. .", b"x\\.git", "\u200d.git".encode()])
