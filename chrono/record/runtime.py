@@ -165,6 +165,8 @@ def open_session(session: RecordingSession, *, name: str | None = None, labels: 
         _patching().opened(session)
     if not session.recording or session.sink is None:
         return
+    if session.settings.record_files:
+        _note_files(session, "before")
     try:
         if labels is not None:
             clean = session.rules.clean
@@ -188,6 +190,8 @@ def close_session(session: RecordingSession, *, failed: bool) -> None:
         _patching().closed(session)
     if not session.recording or session.sink is None:
         return
+    if session.settings.record_files:
+        _note_files(session, "after")
     try:
         ended_ns = max(time.time_ns(), session.started_at_ns)
         session.sink.put_span(_span(session, ended_ns, "failure" if failed else "success"))
@@ -198,6 +202,12 @@ def close_session(session: RecordingSession, *, failed: bool) -> None:
 def _patching() -> Any:
     """By name, as the facade does: what it records goes through boundaries, which stand on this module."""
     return importlib.import_module("chrono.record.patching")
+
+
+def _note_files(session: RecordingSession, moment: str) -> None:
+    from chrono.record.files import note_files
+
+    note_files(session, moment)
 
 
 def _span(session: RecordingSession, ended_ns: int | None, status: str | None) -> SpanEntry:

@@ -64,6 +64,7 @@ class Settings:
     record_clock: bool = False  # time.time, datetime.now and their like, inside spans (`record.patching`)
     record_random: bool = False  # the functions of random
     record_uuid: bool = False  # uuid.uuid4 and uuid1
+    record_files: bool = False  # a savepoint where a span begins and ends, in a chrono project (`record.files`)
     threads: bool = True  # new threads and pool jobs stay in the span that starts them
 
 

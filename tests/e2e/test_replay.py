@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -74,6 +75,51 @@ def test_an_exported_file_replays_on_a_machine_that_has_nothing_else(tmp_path: P
     assert run(tmp_path, *command, CODE="7", **there).returncode == 7
     some = run(tmp_path, *command[:3], "--run", "tool#1", *command[3:], **there)
     assert some.returncode == 0 and (tmp_path / "made.txt").read_text() == "abc\n"
+
+
+FILES = """
+import pathlib
+from chrono import record
+
+@record.boundary("edit")
+def edit(text):
+    pathlib.Path("notes.txt").write_text(pathlib.Path("notes.txt").read_text() + text)
+
+with record.record("notes"):
+    print(pathlib.Path("notes.txt").read_text())
+    edit("two")
+"""
+
+
+def test_a_request_runs_again_on_the_files_as_they_were(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    (project / "below").mkdir(parents=True)
+    notes = project / "below" / "notes.txt"
+    notes.write_text("one")
+    home = {"CHRONO_HOME": str(tmp_path / "home")}
+    assert run(project, "-m", "chrono", "init", **home).returncode == 0
+    program = str(tmp_path / "program.py")
+    Path(program).write_text(FILES)
+    assert run(notes.parent, program, CHRONO_RECORD_RECORD_FILES="on", **home).stdout == "one\n"
+    notes.write_text("something else")
+    listed = json.loads(run(project, "-m", "chrono", "trace", "list", "--json", **home).stdout)
+    trace = listed["traces"][0]["trace_id"]
+
+    def replayed(*options: str) -> tuple[str, dict[str, Any]]:
+        command = ("-m", "chrono", "replay", "--files", "--json", *options, trace, "--", sys.executable, program)
+        done = run(notes.parent, *command, **home)
+        assert done.returncode == 0, done.stderr
+        first, _, rest = done.stdout.partition("\n")
+        return first, json.loads(rest)
+
+    said, value = replayed()
+    assert said == "one" and value["files"] == [{"path": "below/notes.txt", "kind": "modified"}]
+    said, value = replayed("--run", "edit")
+    assert said == "one" and value["files"] == [] and len(value["savepoint"]) == 40
+    assert notes.read_text() == "something else"
+    without = recorded(tmp_path)
+    done = run(tmp_path, "-m", "chrono", "replay", "--files", without, "--", sys.executable, "agent.py", "abc")
+    assert done.returncode == 1 and "does not say how the files were" in done.stderr
 
 
 def test_what_cannot_be_replayed_runs_nothing(tmp_path: Path) -> None:

@@ -1,23 +1,34 @@
-"""Owns `chrono replay`: a program answered from a recording. The program does that itself, by `record.program`."""
+"""Owns `chrono replay`: a program answered from a recording, on the files as they were where that is asked for.
+
+Answering is done by the program itself (`record.program`), a folder with the files of then by `workspace.worktrees`.
+"""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from chrono.cli.options import Json, screen_of
-from chrono.cli.text import Styled, count
+from chrono.cli.place import here, workspace
+from chrono.cli.text import Styled, count, one_line
 from chrono.errors import ChronoError, UsageError
 
 if TYPE_CHECKING:
     from chrono.cli.render import Screen
+    from chrono.record.files import Files
     from chrono.record.program import Report
+    from chrono.record.reading import StoredTrace
+    from chrono.store.diff import Change
+    from chrono.workspace.project import Workspace
 
 _SPAN_CHARACTERS = 16
+SHOWN_FILES = 20
 
 
 def run(
@@ -34,6 +45,9 @@ def run(
     matching: Annotated[
         str, typer.Option("--matching", metavar="HOW", help="count, input (equal arguments only) or strict.")
     ] = "count",
+    files: Annotated[
+        bool, typer.Option("--files", help="Run in a scratch folder with the files as they were when it was recorded.")
+    ] = False,
     store: Annotated[
         str | None, typer.Option("--store", metavar="DIR", help="The store. [the project's, else your own]")
     ] = None,
@@ -49,18 +63,20 @@ def run(
     span, command = _split(rest or [])
     if matching not in ("count", "input", "strict"):
         raise UsageError(f"--matching {matching} is none of count, input, strict")
-    with tempfile.TemporaryDirectory(prefix="chrono-replay-") as scratch:
+    found = _found(trace, store)
+    with tempfile.TemporaryDirectory(prefix="chrono-replay-") as scratch, _folder(screen, found, span, files) as place:
         environ = {
             **screen.environ,
-            "CHRONO_RECORD_REPLAY": _file(trace, store, scratch, span),
+            "CHRONO_RECORD_REPLAY": _file(found, scratch, span),
             "CHRONO_RECORD_REPLAY_REPORT": os.path.join(scratch, "reports"),
             "CHRONO_RECORD_REPLAY_MATCHING": matching,
             "CHRONO_RECORD_REPLAY_RUN": ",".join(let_run or ()),
             "CHRONO_RECORD_REPLAY_SPAN": span or "",
         }
         os.mkdir(environ["CHRONO_RECORD_REPLAY_REPORT"])
-        code = _run(command, environ)
+        code = _run(command, environ, place.folder)
         report = _report(environ["CHRONO_RECORD_REPLAY_REPORT"])
+        left = place.left()
     if json:
         from chrono.record.divergence import as_json
 
@@ -70,10 +86,13 @@ def run(
                 "processes": report.processes,
                 "calls": report.calls,
                 "divergences": as_json(report.divergences),
+                "savepoint": place.files.savepoint_before if place.files is not None else None,
+                "files": None if left is None else [{"path": one.path, "kind": one.kind} for one in left],
             }
         )
     else:
         _tell(screen, report)
+        _tell_files(screen, left)
     if not report.processes:
         screen.warning("the program made no recorded call: nothing was replayed")
     return code or (1 if report.divergences or not report.processes else 0)
@@ -95,18 +114,23 @@ def _split(rest: list[str]) -> tuple[str | None, list[str]]:
     return (before[0] if before else None), command
 
 
-def _file(trace: str, store: str | None, scratch: str, span: str | None) -> str:
-    """The trace as a file for the program. Raises what reading it raises, before anything runs."""
-    from chrono.record.exchange import exported
+def _found(trace: str, store: str | None) -> StoredTrace:
+    """Raises what reading it raises, before anything runs."""
     from chrono.record.reading import read_trace, trace_id_of
     from chrono.record.settings import get_settings, store_folder
-    from chrono.record.sources import read_file, recording_from
+    from chrono.record.sources import read_file
 
     if os.path.isfile(trace):
-        found = read_file(trace)
-    else:
-        folder = os.path.abspath(store) if store is not None else store_folder(get_settings())
-        found = read_trace(folder, trace_id_of(folder, trace))
+        return read_file(trace)
+    folder = os.path.abspath(store) if store is not None else store_folder(get_settings())
+    return read_trace(folder, trace_id_of(folder, trace))
+
+
+def _file(found: StoredTrace, scratch: str, span: str | None) -> str:
+    """The trace as a file for the program. Raises BadRecording."""
+    from chrono.record.exchange import exported
+    from chrono.record.sources import recording_from
+
     recording_from(found, span)
     path = os.path.join(scratch, "trace.json")
     with open(path, "wb") as file:
@@ -114,9 +138,61 @@ def _file(trace: str, store: str | None, scratch: str, span: str | None) -> str:
     return path
 
 
-def _run(command: list[str], environ: dict[str, str]) -> int:
+class _Place:
+    """Where the program runs. `folder` None: here."""
+
+    def __init__(self, folder: str | None = None, files: Files | None = None) -> None:
+        self.folder = folder
+        self.files = files
+
+    def left(self) -> tuple[Change, ...] | None:
+        """How the files differ from what the recorded run had left; None where that is not known."""
+        return None
+
+
+class _Scratch(_Place):
+    """A scratch worktree of the project, `folder` in it standing for the current one."""
+
+    def __init__(self, ws: Workspace, worktree: str, files: Files) -> None:
+        super().__init__(os.path.join(worktree, os.path.relpath(os.path.realpath(here()), ws.root)), files)
+        self._ws, self._worktree = ws, worktree
+
+    def left(self) -> tuple[Change, ...] | None:
+        assert self.files is not None
+        after = self.files.savepoint_after
+        return None if after is None else self._ws.store.changed_in(self._worktree, self._ws.store.resolve(after))
+
+
+@contextmanager
+def _folder(screen: Screen, found: StoredTrace, span: str | None, wanted: bool) -> Iterator[_Place]:
+    """Raises ChronoError where the recording does not say how the files were, NoSuchSavepoint."""
+    if not wanted:
+        yield _Place()
+        return
+    from chrono.record.files import files_of
+    from chrono.workspace import worktrees
+
+    known = (files_of(one) for one in found.spans if span in (None, one["span_id"]))
+    files = next((one for one in known if one.savepoint_before is not None), None)
+    if files is None or files.savepoint_before is None:
+        raise ChronoError(
+            "the recording does not say how the files were",
+            "record with CHRONO_RECORD_RECORD_FILES=on, inside a chrono project",
+        )
+    ws = workspace(screen)
     try:
-        process = subprocess.Popen(command, env=environ)
+        with worktrees.scratch(ws, "replay", ws.store.resolve(files.savepoint_before)) as worktree:
+            place = _Scratch(ws, worktree, files)
+            if place.folder is None or not os.path.isdir(place.folder):
+                raise ChronoError(f"{here()} did not exist then", "go to a folder that did")
+            yield place
+    finally:
+        ws.close()
+
+
+def _run(command: list[str], environ: dict[str, str], folder: str | None) -> int:
+    try:
+        process = subprocess.Popen(command, env=environ, cwd=folder)
     except OSError as error:
         raise ChronoError(f"{command[0]} cannot be run: {error.strerror}") from None
     while True:
@@ -131,6 +207,19 @@ def _report(folder: str) -> Report:
     from chrono.record.program import read_report
 
     return read_report(folder)
+
+
+def _tell_files(screen: Screen, left: tuple[Change, ...] | None) -> None:
+    if left is None:
+        return
+    if not left:
+        screen.note("files: as the recorded run left them")
+        return
+    screen.note(f"files: {count(len(left), 'path')} not as the recorded run left them")
+    for one in left[:SHOWN_FILES]:
+        screen.note(f"  {one.kind} {one_line(one.path)}")
+    if len(left) > SHOWN_FILES:
+        screen.note(f"  and {len(left) - SHOWN_FILES} more; all of them: --json")
 
 
 def _tell(screen: Screen, report: Report) -> None:
