@@ -27,6 +27,11 @@ class Case:
     such.
     """
 
+    __slots__ = (
+        "_parsed", "_plain", "_usual", "command", "fetched", "fold", "ground", "hits", "names", "options", "skip",
+        "touches",
+    )  # fmt: skip
+
     def __init__(
         self, command: Command, ground: Ground, touches: tuple[Touch, ...], fetched: tuple[str, ...] | None = None
     ) -> None:
@@ -105,14 +110,15 @@ def text_matches(text: Text, word: Word, fold: bool = False) -> bool:
 class Texts(tuple[Text, ...]):
     """Text patterns sorted by form, so that a known word is held against many of them at once.
 
-    `exact` have no `*`, `heads` end with one, `tails` begin with one, `inner` do both; `wild` are the others.
+    `exact` have no `*`, `heads` end with one, `tails` begin with one, `inner` do both; `wild` are the others, each
+    behind its longest piece.
     """
 
     exact: frozenset[str]
     heads: tuple[str, ...]
     tails: tuple[str, ...]
     inner: tuple[str, ...]
-    wild: tuple[Text, ...]
+    wild: tuple[tuple[str, Text], ...]
 
     def __new__(cls, texts: Iterable[Text]) -> Texts:
         made = super().__new__(cls, texts)
@@ -123,7 +129,7 @@ class Texts(tuple[Text, ...]):
         made.heads = tuple(text[0] for text in forms["heads"])
         made.tails = tuple(text[1] for text in forms["tails"])
         made.inner = tuple(text[1] for text in forms["inner"])
-        made.wild = tuple(forms["wild"])
+        made.wild = tuple((max(text, key=len), text) for text in forms["wild"])
         return made
 
     def fit(self, word: str) -> bool:
@@ -133,8 +139,8 @@ class Texts(tuple[Text, ...]):
         for piece in self.inner:
             if piece in word:
                 return True
-        for text in self.wild:
-            if word.startswith(text[0]) and word.endswith(text[-1]) and text_matches(text, word):
+        for longest, text in self.wild:  # noqa: SIM110 - a generator costs more than the comparison
+            if longest in word and text_matches(text, word):
                 return True
         return False
 

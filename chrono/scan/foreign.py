@@ -22,11 +22,8 @@ _DELETES = re.compile(
     r"file\s+delete(?:\s+-force)?(?:\s+--)?|fs::dir_delete|lfs\.rmdir|FileUtils\.deleteDirectory)\s*\(?\s*"
     r"(?:new File\()?(?:" + _STRING + r"|(homedir\(\)|System\.user_home!?(?:\(\))?|~[^\s;)]*|/[^\s;)]*))"
 )
-_CONNECTS = re.compile(
-    r"socket|TCPSocket|fsockopen|stream_socket_client|createConnection|net\.connect|require\s*\(\s*[\"']net[\"']|net\.Dial|TCPClient|gen_tcp|/inet/|"
-    r"\bztcp\b",
-    re.IGNORECASE,
-)
+_CONNECTING = ("socket", "fsockopen", "createconnection", "net.connect", "net.dial", "tcpclient", "gen_tcp", "/inet/")
+_CONNECTING_FORM = re.compile(r"require\s*\(\s*[\"']net[\"']|\bztcp\b")
 _SHELL = re.compile(
     r"(?:^|[\"'`/\s(\[{])(?:ba|z|da|k|a|c|tc|fi)?sh(?=[\"'`\s,;)\]}<-]|$)|cmd\.exe|powershell", re.MULTILINE
 )
@@ -84,11 +81,20 @@ def commands_in(code: str) -> list[tuple[str, tuple[str, ...]]]:
 
 def is_reverse_shell(code: str) -> bool:
     """Whether code of any language connects to somebody and puts a shell, or what it receives, on that connection."""
-    if len(code) > MAX_CHARS or _CONNECTS.search(code) is None:
+    if len(code) > MAX_CHARS or not _connects(code):
         return False
     if _SHELL.search(code) is not None and _JOINS.search(code) is not None:
         return True
     return _RECEIVES.search(code) is not None and _RUNS_WHAT_COMES.search(code) is not None
+
+
+def _connects(code: str) -> bool:
+    """Whether it speaks of a connection, in capitals or not; words are looked for first, most code has none."""
+    folded = code.casefold()
+    for word in _CONNECTING:
+        if word in folded:
+            return True
+    return _CONNECTING_FORM.search(folded) is not None
 
 
 def runs_download(code: str) -> bool:

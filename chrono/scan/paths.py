@@ -7,17 +7,23 @@ decide are in `scan.places`.
 from __future__ import annotations
 
 import os
-from functools import cached_property
 
 from chrono.scan import places
 from chrono.scan.command import Many, Pattern, Word
 from chrono.scan.finding import Target
+from chrono.scan.once import once
 from chrono.scan.world import World
 from chrono.tuples import NamedTuple
 
 MAX_LEVELS = 5
 MAX_NAMES = 400
 """A glob that stands for more names than this is taken as the whole folder."""
+MAX_WORDS = 1_000
+"""Different path words of one text; shell scripts of 200 KB that systems ship name 240 at most."""
+MAX_GLOB_WORK = 50_000
+"""Names that the globs of one text are held against, those that fit counted _FITTING times; from there on a glob is
+taken as the whole folder."""
+_FITTING = 20
 
 
 class Spot(NamedTuple):
@@ -46,6 +52,10 @@ Claim = tuple[str, Word, bool]
 """(kind, path word, whether a link in the last place is meant itself): a Touch whose place is not looked up yet."""
 
 
+class TooManyPlaces(Exception):
+    """The text names more places than are looked at."""
+
+
 class Ground:
     """What one scan asks about the machine again and again; `root` is the folder that counts as the project.
 
@@ -56,37 +66,38 @@ class Ground:
     def __init__(self, world: World) -> None:
         self.world = world
         self.fold = world.platform in ("darwin", "win32")
+        self._glob_work = 0
         self._places: dict[str, str] = {}
         self._spots: dict[tuple[Word, Word, bool, bool], tuple[Spot, ...]] = {}
 
     # Most commands need few of these, and each asks the file system.
 
-    @cached_property
+    @once
     def cwd(self) -> str:
         return self.world.realpath(self.world.cwd)
 
-    @cached_property
+    @once
     def knows(self) -> bool:
         return self.world.lstat(self.world.cwd) is not None
 
-    @cached_property
+    @once
     def homes(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(map(self.world.realpath, self.world.homes())))
 
-    @cached_property
+    @once
     def home(self) -> str:
         return self.world.realpath(self.world.home)
 
-    @cached_property
+    @once
     def chrono_home(self) -> str:
         return self.world.realpath(self.world.chrono_home)
 
-    @cached_property
+    @once
     def scratch(self) -> str | None:
         folder = self.world.env("TMPDIR") or ""
         return self.world.realpath(folder) if folder.startswith("/") and len(folder) > 1 else None
 
-    @cached_property
+    @once
     def root(self) -> str | None:
         return self._root()
 
@@ -95,7 +106,7 @@ class Ground:
             return self.world.realpath(self.world.project)
         folder = self.cwd
         while folder not in self.homes and folder.strip("/"):
-            if self.world.lstat(os.path.join(folder, ".git")) is not None:
+            if self.world.lstat(f"{folder}/.git") is not None:
                 return folder
             folder = os.path.dirname(folder)
         above = any(is_within(home, self.cwd) for home in self.homes)
@@ -117,12 +128,12 @@ class Ground:
             return "root"
         if path.startswith("/dev/") and not path.startswith("/dev/shm/"):
             return "null" if path.startswith(places.HARMLESS_DEVICES) else "device"
-        if self._is_control(path):
+        if is_within(path, self.chrono_home) or places.is_control(path):
             return "control"
         named = self._below_home(path)
         if named is not None and named != "home":
             return named
-        if "/.git/" in path or path.endswith("/.git"):
+        if "/.git" in path and "/.git/" in f"{path}/":
             return "git"
         if self.root is not None and is_within(path, self.root):
             return self._in_project(path)
@@ -144,11 +155,6 @@ class Ground:
         if is_within(self.cwd, path) or (self.root is not None and is_within(self.root, path)):
             return "above"
         return "other-repo" if self._in_repository(path) else "outside"
-
-    def _is_control(self, path: str) -> bool:
-        if is_within(path, self.chrono_home):
-            return True
-        return places.is_control(path)
 
     def _below_home(self, path: str) -> str | None:
         """A class that its place in somebody's home gives it; None outside every home."""
@@ -178,7 +184,7 @@ class Ground:
         folder = path
         # `//server` has a parent of its own: not every way up ends at `/`.
         while folder not in self.homes and folder.strip("/"):
-            if self.world.lstat(os.path.join(folder, ".git")) is not None:
+            if self.world.lstat(f"{folder}/.git") is not None:
                 return True
             folder = os.path.dirname(folder)
         return False
@@ -210,11 +216,13 @@ class Ground:
         """What a path word stands for; `cwd` is the folder of the command.
 
         `last_link`: a link in the last place is meant itself (rm, mv), not what it points to. `windows`: a backslash
-        separates folders.
+        separates folders. Raises TooManyPlaces.
         """
         key = (word, cwd, last_link, windows)
         known = self._spots.get(key)
         if known is None:
+            if len(self._spots) >= MAX_WORDS:
+                raise TooManyPlaces
             known = self._spots[key] = self._found(word, cwd, last_link, windows)
         return known
 
@@ -226,15 +234,14 @@ class Ground:
         text = _slashes(word) if windows else word
         if not text or "\0" in text:
             return ()
-        folder = self._folder(cwd)
         if places.is_absolute(text):
             path = text
         elif isinstance(cwd, Pattern) and ".." not in text.split("/") and cwd.pieces[0] is not None:
             return self._half_known(Pattern((*cwd.pieces, f"/{text}")), "/", windows)
-        elif folder is None:
+        elif not isinstance(cwd, str) or not cwd:
             return (self._in_unknown_folder(text, word),)
         else:
-            path = os.path.join(folder, text)
+            path = f"{cwd}{text}" if cwd[-1] == "/" else f"{cwd}/{text}"
             if (text == "~" or text.startswith("~/")) and self.world.lstat(path) is None:
                 # No file is called so: the home is meant, and one more eval or another shell would reach it.
                 path = os.path.join(self.world.home, text[2:])
@@ -256,7 +263,7 @@ class Ground:
     def _spot(self, path: str, shown: str, last_link: bool) -> Spot:
         real = self.real(path, last_link)
         found = self.world.lstat(real)
-        foreign = places.is_windows(real) and self.world.platform != "win32"
+        foreign = self.world.platform != "win32" and places.is_windows(real)
         exists = found is not None if self.knows and not foreign else None
         kind = found.kind if found else ""
         return Spot(Target(real, shown, self.place(real), kind == "dir"), exists, kind)
@@ -265,9 +272,11 @@ class Ground:
         """The path with its links resolved; with `last_link` all but one in the last place."""
         if places.is_windows(path):
             return os.path.normpath(path)
-        above, name = os.path.split(path)
-        if last_link and name not in ("", ".", ".."):
-            return os.path.join(self.world.realpath(above), name)
+        if last_link:
+            above, _, name = path.rpartition("/")
+            if name not in ("", ".", ".."):
+                folder = self.world.realpath(above.rstrip("/") or "/")
+                return f"{folder}{name}" if folder[-1] == "/" else f"{folder}/{name}"
         return self.world.realpath(path)
 
     def _glob(self, path: str, shown: str) -> tuple[Spot, ...]:
@@ -305,6 +314,9 @@ class Ground:
         names = self.world.listdir(base)
         if names is None:
             return None
+        self._glob_work += len(names)
+        if self._glob_work > MAX_GLOB_WORK:
+            return None
         found: list[str] = []
         pattern, deeper = rest[0], rest[1:]
         if pattern == "**" and deeper not in ([], [""]):
@@ -328,6 +340,7 @@ class Ground:
                         found.append(tail)
             if len(found) > MAX_NAMES:
                 return None
+        self._glob_work += _FITTING * len(found)
         return found
 
     def _names_below(self, base: str, rest: list[str], left: list[int], depth: int = 0) -> list[str] | None:
@@ -427,7 +440,10 @@ def place(path: str, world: World) -> Target:
 
 def is_within(path: str, folder: str) -> bool:
     """Whether `path` is `folder` or lies below it; both absolute and without `..`."""
-    return path == folder or path.startswith(folder if folder.endswith("/") else folder + "/")
+    if not path.startswith(folder):
+        return False
+    size = len(folder)
+    return len(path) == size or path[size] == "/" or folder[-1:] == "/"
 
 
 def is_glob(text: str) -> bool:

@@ -80,6 +80,7 @@ CONTROL_FILES = (
 
 _CONTROL_ENDS = tuple("/" + name.lower() for name in CONTROL_FILES)
 _CONTROL_BELOW = tuple("/" + name.lower() + "/" for name in CONTROL_FILES if "." not in name.rsplit("/", 1)[-1][1:])
+_CONTROL_UNDOTTED = tuple(part for part in _CONTROL_BELOW if "/." not in part)
 _CONTROL_MANAGED = (
     "/etc/claude-code/",
     "/etc/codex/",
@@ -87,6 +88,7 @@ _CONTROL_MANAGED = (
     "/etc/windsurf/",
     "/library/application support/claudecode/",
 )
+_PACKAGES = "-packages/chrono"
 _INSTALLED = (
     "/site-packages/chrono/",
     "/site-packages/chrono_rules/",
@@ -183,12 +185,36 @@ _REGENERABLE = frozenset(
 )
 _REGENERABLE_ENDS = (".egg-info", ".dist-info", ".dsym", ".xcarchive")
 
-_DISPOSABLE_ENDS = (
-    ".pyc .pyo .pyd .o .obj .a .so .la .lo .class .log .tmp .temp .bak .orig .rej .swp .swo .swn .cache .pid .lock "
-    ".gcda .gcno .gcov .profraw .profdata .tsbuildinfo .eslintcache .aux .toc .fls .fdb_latexmk .synctex.gz .map .out "
-    ".whl .coverage .prof .trace .core .dump.tmp .pdb .ilk .idb .pch .tlog .part .crdownload .elc .beam .hi "
-    ".dyn_o .dyn_hi .ds_store .stackdump"
-).split()
+_HOME_CACHES = (
+    ".cache/",
+    "appdata/local/npm-cache/",
+    "appdata/local/pip/cache/",
+    "appdata/local/nuget/",
+    "appdata/local/yarn/cache/",
+    ".nuget/packages/",
+    ".npm/_",
+    ".gradle/caches/",
+    "library/caches/",
+    ".m2/repository/",
+    ".cargo/registry/",
+    ".local/share/trash/",
+    ".nv/",
+    ".yarn/cache/",
+    ".bun/install/cache/",
+    "go/pkg/mod/cache/",
+    ".rustup/tmp/",
+    ".rustup/downloads/",
+    ".pub-cache/",
+)
+
+_DISPOSABLE_ENDS = tuple(
+    (
+        ".pyc .pyo .pyd .o .obj .a .so .la .lo .class .log .tmp .temp .bak .orig .rej .swp .swo .swn .cache .pid .lock "
+        ".gcda .gcno .gcov .profraw .profdata .tsbuildinfo .eslintcache .aux .toc .fls .fdb_latexmk .synctex.gz .map "
+        ".out .whl .coverage .prof .trace .core .dump.tmp .pdb .ilk .idb .pch .tlog .part .crdownload .elc .beam .hi "
+        ".dyn_o .dyn_hi .ds_store .stackdump"
+    ).split()
+)
 _DISPOSABLE_NAMES = frozenset(
     "package-lock.json npm-shrinkwrap.json pnpm-lock.yaml go.sum .ds_store thumbs.db desktop.ini "
     "nohup.out core .coverage coverage.xml coverage.out coverage.json junit.xml report.xml "
@@ -210,16 +236,18 @@ _WINDOWS_SYSTEM = (
 
 def is_windows(path: str) -> bool:
     """Whether the path begins with a drive letter or a share."""
-    return (len(path) > 1 and path[1] == ":" and path[0].isalpha() and path[2:3] in ("", "/")) or path.startswith("//")
+    if path[1:2] == ":":
+        return path[0].isalpha() and path[2:3] in ("", "/")
+    return path[:2] == "//"
 
 
 def is_absolute(path: str) -> bool:
-    return path.startswith("/") or is_windows(path)
+    return path[:1] == "/" or is_windows(path)
 
 
 def is_drive(path: str) -> bool:
     """Whether the path is the root of a drive: `C:`, `C:/`."""
-    return is_windows(path) and path[1] == ":" and path[2:].strip("/.") == ""
+    return path[1:2] == ":" and is_windows(path) and path[2:].strip("/.") == ""
 
 
 def on_drive(path: str) -> str | None:
@@ -255,12 +283,13 @@ def is_control(path: str) -> bool:
     lower = path.lower()
     if lower.endswith(_CONTROL_ENDS) or lower.startswith(_CONTROL_MANAGED):
         return True
-    if any(part in lower for part in _CONTROL_BELOW):
-        return True
+    for part in _CONTROL_BELOW if "/." in lower else _CONTROL_UNDOTTED:
+        if part in lower:
+            return True
     above, _, name = lower.rpartition("/")
-    if above.endswith("/.claude") and name.startswith("settings") and name.endswith(".json"):
+    if name.startswith("settings") and name.endswith(".json") and above.endswith("/.claude"):
         return True
-    return any(part in lower for part in _INSTALLED)
+    return _PACKAGES in lower and any(part in lower for part in _INSTALLED)
 
 
 def in_home(inner: str) -> str:
@@ -275,34 +304,11 @@ def in_home(inner: str) -> str:
     if lower.startswith(_CREDENTIAL_FOLDERS):
         browser = "chrom" in lower or "firefox" in lower
         return "credential" if not browser or lower.endswith(_BROWSER_SECRETS) else "dotfile"
-    parts = lower.split("/")
     if lower.startswith("appdata/local/temp/"):
         return "temp"
-    if lower.startswith(
-        (
-            ".cache/",
-            "appdata/local/npm-cache/",
-            "appdata/local/pip/cache/",
-            "appdata/local/nuget/",
-            "appdata/local/yarn/cache/",
-            ".nuget/packages/",
-            ".npm/_",
-            ".gradle/caches/",
-            "library/caches/",
-            ".m2/repository/",
-            ".cargo/registry/",
-            ".local/share/trash/",
-            ".nv/",
-            ".yarn/cache/",
-            ".bun/install/cache/",
-            "go/pkg/mod/cache/",
-            ".rustup/tmp/",
-            ".rustup/downloads/",
-            ".pub-cache/",
-        )
-    ):
+    if lower.startswith(_HOME_CACHES):
         return "regenerable"
-    return "dotfile" if parts[0].startswith(".") else "home"
+    return "dotfile" if lower[:1] == "." else "home"
 
 
 def is_secret_name(name: str) -> bool:
@@ -328,14 +334,17 @@ def in_etc(path: str) -> str | None:
 
 def is_regenerable(parts: list[str]) -> bool:
     """Whether a path inside a project, given as its components, is or lies in what a build makes again."""
-    return any(part in _REGENERABLE or part.lower().endswith(_REGENERABLE_ENDS) for part in parts)
+    if not _REGENERABLE.isdisjoint(parts):
+        return True
+    for part in parts:  # noqa: SIM110 - a generator costs more than the question
+        if part.lower().endswith(_REGENERABLE_ENDS):
+            return True
+    return False
 
 
 def is_disposable(name: str) -> bool:
     """Whether a file's name says that nobody misses it: logs, objects, caches, editors' leftovers."""
     lower = name.lower()
-    return (
-        lower in _DISPOSABLE_NAMES
-        or lower.endswith("~")
-        or (lower.endswith(tuple(_DISPOSABLE_ENDS)) and lower != ".lock")
-    )
+    if lower in _DISPOSABLE_NAMES or lower.endswith("~"):
+        return True
+    return lower.endswith(_DISPOSABLE_ENDS) and lower != ".lock"

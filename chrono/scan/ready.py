@@ -5,7 +5,7 @@ What each condition asks is left to `scan.conditions`, going through the command
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from chrono.scan.command import Word
 from chrono.scan.conditions import KINDS, Case, Texts, habits_of, names_fit
@@ -68,7 +68,7 @@ class Program:
         self.named = tuple(position for position in sorted(chosen) if self.ready(position) is not None)
         always: list[int] = []
         self.by_word: dict[object, list[int]] = {}
-        self.by_need: dict[str, list[int]] = {}
+        by_need: dict[str, list[int]] = {}
         by_text: list[int] = []
         texts: list[Text] = []
         self._by_touch: dict[tuple[str, str], list[int]] = {}
@@ -87,25 +87,25 @@ class Program:
                     by_text.append(position)
                     texts.extend(key[1])
                 else:
-                    self.by_need.setdefault(key[1], []).append(position)
+                    by_need.setdefault(key[1], []).append(position)
+        self.by_need = tuple((_HAS[need], positions) for need, positions in by_need.items())
         self.always = tuple(always)
         self.by_text = tuple(by_text)
         self._texts = Texts(dict.fromkeys(texts))
 
-    def chosen(self, case: Case, ruleset: Ruleset) -> list[int]:
+    def chosen(self, case: Case, ruleset: Ruleset) -> Sequence[int]:
         """Positions of the rules that can match a command, without repeats, in order."""
+        chosen: set[int] = set()
         if case.fold:
-            chosen = set(self.named)
+            chosen.update(self.named)
         else:
-            chosen = set(self.always)
-            if self.by_word:
-                for word in case.command.argv[1:]:
-                    if word in self.by_word:
-                        chosen.update(self.by_word[word])
-            if self.by_text and self._fits(case.command.argv):
+            argv = case.command.argv
+            for word in self.by_word.keys() & argv[1:] if self.by_word else ():
+                chosen.update(self.by_word[word])
+            if self.by_text and self._fits(argv):
                 chosen.update(self.by_text)
-            for need, positions in self.by_need.items():
-                if _HAS[need](case):
+            for has, positions in self.by_need:
+                if has(case):
                     chosen.update(positions)
         for how, spot in case.touches:
             target = spot.target
@@ -115,11 +115,12 @@ class Program:
             chosen.update(about.plain)
             if about.named and about.paths.fit(target.path or ""):
                 chosen.update(about.named)
-        return sorted(chosen)
+        return sorted(chosen.union(self.always)) if chosen else self.always
 
     def _fits(self, argv: tuple[Word, ...]) -> bool:
         """Whether an argument fits a pattern that a rule asks for, or may."""
-        return any(not isinstance(word, str) or self._texts.fit(word) for word in argv[1:])
+        fit = self._texts.fit
+        return any(not isinstance(word, str) or fit(word) for word in argv[1:])
 
     def _about(self, how: str, place: str, ruleset: Ruleset) -> About:
         """What a touch of this kind at such a place selects."""

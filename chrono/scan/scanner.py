@@ -11,7 +11,7 @@ from collections.abc import Callable
 from chrono.scan.command import Command, Evaluation, Redirect, Refusal
 from chrono.scan.finding import Finding, Scan
 from chrono.scan.match import Step, findings_of, findings_of_writes
-from chrono.scan.paths import Ground
+from chrono.scan.paths import Ground, TooManyPlaces
 from chrono.scan.rule import Ruleset
 from chrono.scan.world import World
 
@@ -55,6 +55,8 @@ def _guarded(work: Callable[[], Scan], text: str) -> Scan:
         return work()
     except (RecursionError, MemoryError):
         return _refused(text, Refusal("limit", "it is nested too deeply to be checked", (0, len(text))))
+    except TooManyPlaces:
+        return _refused(text, Refusal("limit", "it names more places than are looked at", (0, len(text))))
     except Exception as error:
         why = f"the scanner could not judge it ({type(error).__name__})"
         return _refused(text, Refusal("error", why, (0, len(text))))

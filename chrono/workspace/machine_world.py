@@ -9,7 +9,7 @@ import errno
 import os
 import stat as stat_bits
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from chrono.digest import sha256
 from chrono.scan.world import MAX_PATH, Read, Stat, Unreadable
@@ -19,6 +19,9 @@ MAX_NAMES = 20_000
 
 MAX_FOLDERS = 100
 """Links of paths deeper than this are resolved without remembering the folders on the way."""
+
+_UNASKED = Stat("", 0, 0, 0)
+"""Stands for the answer about a path that was not asked for yet."""
 
 MAX_TOTAL_BYTES = 32_000_000
 """All reads of one scan together; more is answered "too large"."""
@@ -84,10 +87,12 @@ class MachineWorld:
         return tuple(self._hashes.items())
 
     def lstat(self, path: str) -> Stat | None:
-        path = self._seen_from_there(path)
-        if path not in self._stats:
-            self._stats[path] = _lstat(path)
-        return self._stats[path]
+        if path.startswith(_OWN):
+            path = self._seen_from_there(path)
+        found = self._stats.get(path, _UNASKED)
+        if found is _UNASKED:
+            found = self._stats[path] = _lstat(path)
+        return found
 
     def _seen_from_there(self, path: str) -> str:
         """`path` without the links that lead each process to its own folders: who looks here is not who will run."""
@@ -101,9 +106,8 @@ class MachineWorld:
         return path
 
     def realpath(self, path: str) -> str:
-        path = self._seen_from_there(path)
-        if len(path) > MAX_PATH or f"{path}/".startswith(_OWN):
-            return os.path.normpath(path)
+        if path.startswith(_OWN):
+            path = self._seen_from_there(path)
         known = self._real.get(path)
         if known is None:
             known = self._real[path] = self._realpath(path)
@@ -111,16 +115,36 @@ class MachineWorld:
 
     def _realpath(self, path: str) -> str:
         """Folder by folder, so that the folders that many paths share are looked at once."""
-        above, _, name = path.rpartition("/")
-        if name not in ("", ".", "..") and path[0] == "/" and path.count("/") < MAX_FOLDERS:
-            real = f"{self.realpath(above).rstrip('/')}/{name}" if above else path
-            found = self.lstat(real)
-            if found is None or found.kind != "link":
-                return real
-        try:
-            return os.path.realpath(path)
-        except (OSError, ValueError):
+        if len(path) > MAX_PATH or f"{path}/".startswith(_OWN):
             return os.path.normpath(path)
+        above, _, name = path.rpartition("/")
+        folder = self._real.get(above) if above else None
+        if folder is not None and name not in _NO_NAMES:
+            return self._walk(folder, (name,))
+        first, *names = path.split("/")
+        if first or len(names) >= MAX_FOLDERS or not _NO_NAMES.isdisjoint(names):
+            return _resolved(path)
+        return self._walk("/", names)
+
+    def _walk(self, real: str, names: Iterable[str]) -> str:
+        """The way down from a folder whose links are resolved."""
+        stats = self._stats
+        there = stats.get(real, _UNASKED) is not None
+        real = real.rstrip("/")
+        for name in names:
+            real = f"{real}/{name}"
+            found = stats.get(real, _UNASKED)
+            if found is _UNASKED:
+                # There is nothing below a folder that is not there.
+                found = stats[real] = _lstat(real) if there else None
+            if found is None:
+                there = False
+            elif found.kind == "link":
+                target = self._real.get(real)
+                if target is None:
+                    target = self._real[real] = _resolved(real)
+                real = target.rstrip("/")
+        return real or "/"
 
     def listdir(self, path: str) -> tuple[str, ...] | None:
         path = self._seen_from_there(path)
@@ -217,21 +241,27 @@ def _unreadable(error: Exception) -> Unreadable:
     return Unreadable("denied")
 
 
+_NO_NAMES = frozenset(("", ".", ".."))
+
+
+def _resolved(path: str) -> str:
+    try:
+        return os.path.realpath(path)
+    except (OSError, ValueError):
+        return os.path.normpath(path)
+
+
 def _lstat(path: str) -> Stat | None:
     try:
         found = os.lstat(path)
     except (OSError, ValueError):
         return None
     mode = found.st_mode
-    if stat_bits.S_ISREG(mode):
-        kind = "file"
-    elif stat_bits.S_ISDIR(mode):
-        kind = "dir"
-    elif stat_bits.S_ISLNK(mode):
-        kind = "link"
-    else:
-        kind = "other"
+    kind = _KINDS.get(stat_bits.S_IFMT(mode), "other")
     return Stat(kind, found.st_size, stat_bits.S_IMODE(mode), found.st_uid)
+
+
+_KINDS = {stat_bits.S_IFREG: "file", stat_bits.S_IFDIR: "dir", stat_bits.S_IFLNK: "link"}
 
 
 def _listdir(path: str) -> tuple[str, ...] | None:

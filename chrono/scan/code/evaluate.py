@@ -37,6 +37,7 @@ from chrono.scan.code.values import (
 
 MAX_STEPS = 120_000
 MAX_CALL_DEPTH = 16
+TOO_LONG = "it is too long to be read to its end"
 EXACT_STEPS = 20_000
 """From here on a call that had no effect is not run again with the same arguments: long programs end that way."""
 # Loops over constants run for so many elements, by how deep the loop lies in other loops.
@@ -132,7 +133,7 @@ class Evaluator:
     def _step(self) -> None:
         self.steps += 1
         if self.steps > MAX_STEPS:
-            raise TooMuch("it is too long to be read to its end")
+            raise TooMuch(TOO_LONG)
 
     def rounds(self, iterable: Value) -> Iterator[Value]:
         """The elements that a loop is run for: known ones, as many as the budget allows, then what the rest is like."""
@@ -168,7 +169,9 @@ class Evaluator:
 
     def value(self, node: tree.Node, scope: Scope) -> Value:
         """The value of an expression; ANY where it cannot be told."""
-        self._step()
+        self.steps += 1
+        if self.steps > MAX_STEPS:
+            raise TooMuch(TOO_LONG)
         evaluate = self._evaluate.get(type(node))
         return ANY if evaluate is None else evaluate(node, scope)
 

@@ -73,6 +73,7 @@ _PREFIXES = {
     "mysql.connector.": "pymysql.",
     "aiosqlite.": "sqlite3.",
 }
+_OTHER_SPELLINGS = tuple(_PREFIXES)
 _CONSTANTS: dict[str, Value] = {
     "os.sep": "/",
     "os.path.sep": "/",
@@ -95,10 +96,10 @@ _CONSTANTS: dict[str, Value] = {
 def canonical(name: str) -> str:
     """One spelling for a library name that has several."""
     name = name.replace(".__dict__", "")
-    for prefix, other in _PREFIXES.items():
-        if name.startswith(prefix):
-            return canonical(other + name[len(prefix) :]) if prefix != other else name
-    return name
+    if not name.startswith(_OTHER_SPELLINGS):
+        return name
+    prefix = next(prefix for prefix in _PREFIXES if name.startswith(prefix))
+    return canonical(_PREFIXES[prefix] + name[len(prefix) :])
 
 
 class PythonLibrary:

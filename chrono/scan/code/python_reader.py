@@ -48,7 +48,7 @@ def expression(node: Any) -> tree.Node:
 
 
 def _expressions(nodes: list[Any]) -> tuple[tree.Node, ...]:
-    return tuple(expression(node) for node in nodes)
+    return tuple([expression(node) for node in nodes])
 
 
 def _optional(node: Any) -> tree.Node | None:
@@ -88,7 +88,7 @@ def _compare(node: Any) -> tree.Node:
 
 
 def _call(node: Any) -> tree.Node:
-    named = tuple((keyword.arg, expression(keyword.value)) for keyword in node.keywords)
+    named = tuple([(keyword.arg, expression(keyword.value)) for keyword in node.keywords])
     return tree.Call(expression(node.func), _expressions(node.args), named, node.lineno)
 
 
@@ -198,8 +198,11 @@ def _class(node: Any) -> tree.Node:
 
 
 def _constant(node: Any) -> tree.Node:
-    known = isinstance(node.value, str | bytes | int | float) or node.value is None
+    known = isinstance(node.value, _KNOWN_CONSTANTS)
     return tree.Const(node.value) if known else tree.Name("\0unread")
+
+
+_KNOWN_CONSTANTS = (str, bytes, int, float, type(None))
 
 
 _EXPRESSIONS: dict[str, Callable[[Any], tree.Node]] = {

@@ -135,14 +135,21 @@ def skip_blanks(r: Reader) -> None:
     r.pos = match.end()
 
 
+def following(r: Reader) -> str:
+    """The character behind blanks, continued lines and a comment; "" at the end."""
+    if r.pos >= r.end:
+        return ""
+    char = r.text[r.pos]
+    if char not in " \t\\#":
+        return char
+    skip_blanks(r)
+    return r.text[r.pos] if r.pos < r.end else ""
+
+
 def skip_newlines(r: Reader) -> None:
     """Blanks, comments and line ends, taking the bodies of here-documents at each."""
-    while True:
-        skip_blanks(r)
-        if r.pos < r.end and r.text[r.pos] == "\n":
-            line_end(r)
-        else:
-            return
+    while following(r) == "\n":
+        line_end(r)
 
 
 def line_end(r: Reader) -> None:

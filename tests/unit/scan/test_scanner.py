@@ -54,6 +54,14 @@ def test_what_the_same_line_writes_is_followed_as_written(ruleset: Ruleset) -> N
     assert "filesystem.delete-home" in rules("printf 'rm -rf ~\\n' > x.sh; sh x.sh", ruleset)
 
 
+def test_a_text_that_names_more_files_than_are_looked_at_is_refused(ruleset: Ruleset) -> None:
+    text = "".join(f"cp a{n} b{n}; " for n in range(600))
+    found = scan(text, ruleset, world())
+    assert [refusal.kind for refusal in found.refusals] == ["limit"]
+    assert decision(found, covered=True) == "block"
+    assert scan(text[: len(text) // 3], ruleset, world()).refusals == ()
+
+
 def test_scripts_nested_too_deeply_are_refused(ruleset: Ruleset) -> None:
     files = {f"s{n}.sh": f"sh s{n + 1}.sh\n" for n in range(8)}
     found = scan("sh s0.sh", ruleset, world(**{f"{PROJECT}/{name}": text for name, text in files.items()}))

@@ -121,13 +121,22 @@ def test_a_closed_world_opens_nothing(tmp_path: Path) -> None:
 def test_links_resolve_as_the_system_resolves_them(tmp_path: Path) -> None:
     root = tmp_path.resolve()
     (root / "a/b/c").mkdir(parents=True)
-    for name, target in {"a/l": "b", "a/b/up": str(root / "a"), "a/dead": "../nowhere", "self": "self"}.items():
+    for name, target in {
+        "a/l": "b",
+        "a/b/up": str(root / "a"),
+        "a/dead": "../nowhere",
+        "self": "self",
+        "far": "/",
+    }.items():
         (root / name).symlink_to(target)
     chance = random.Random(5)
+    seen = world(root)  # what it was asked before does not change an answer
     for _ in range(3000):
-        parts = chance.choices(["a", "b", "c", "l", "up", "dead", "x", "..", "."], k=chance.randrange(1, 7))
+        parts = chance.choices(["a", "b", "c", "l", "up", "dead", "far", "x", "..", "."], k=chance.randrange(1, 7))
         path = "/".join((str(root), *parts))
-        assert world(root).realpath(path) == os.path.realpath(path)
+        real = os.path.realpath(path)
+        assert seen.realpath(path) == world(root).realpath(path) == real
+        assert (seen.lstat(real) is not None) == os.path.lexists(real)
     deep = f"{root}/" + "x/" * 1500 + "l"
     assert world(root).realpath(deep) == deep
     assert world(root).realpath(f"{root}/self/x").startswith(str(root))
@@ -141,6 +150,9 @@ def test_a_folder_that_many_paths_share_is_looked_at_once(tmp_path: Path, monkey
     for name in "abc":
         seen.realpath(f"{root}/x/{name}")
     assert len(looked) == len(set(looked)) > 3
+    assert f"{root}/x" in looked
+    assert f"{root}/x/a" not in looked, "there is nothing below a folder that is not there"
+    assert seen.lstat(f"{root}/x/a") is None
 
 
 def test_a_new_account_is_noticed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
