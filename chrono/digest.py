@@ -4,6 +4,8 @@ Whoever hashes much at a time (the store, the check of a whole log) is left to `
 own: both are CPython's, and what they answer is the same.
 """
 
+import sys
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from hashlib import _Hash
@@ -13,9 +15,9 @@ else:
     try:
         from _sha1 import sha1 as _sha1
 
-        try:
+        if sys.version_info >= (3, 12):
             from _sha2 import sha256 as _sha256
-        except ImportError:  # Python 3.11
+        else:
             from _sha256 import sha256 as _sha256
     except ImportError:  # a build of Python without its own hashes
         from hashlib import sha1 as _sha1

@@ -24,8 +24,8 @@ from chrono.workspace.assess import Assessor
 from chrono.workspace.config import effective_policy
 from chrono.workspace.gates import FILES, pass_gate
 from chrono.workspace.history import branch_name, newest
-from chrono.workspace.project import Workspace
-from chrono.workspace.savepoints import CLI_WAIT_S, save
+from chrono.workspace.project import CLI_WAIT_S, Workspace
+from chrono.workspace.savepoints import save
 from chrono.workspace.verify import verify
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from chrono.errors import Denied, UsageError
 from chrono.tuples import NamedTuple
 from chrono.workspace import rollback
 from chrono.workspace.assess import Assessed, Assessor
-from chrono.workspace.ring import CLI_WAIT_S
+from chrono.workspace.project import CLI_WAIT_S
 from chrono.workspace.savepoints import save
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from chrono.tuples import NamedTuple
 from chrono.workspace import project
 from chrono.workspace.actors import actor
 from chrono.workspace.config import environment
-from chrono.workspace.ring import CLI_WAIT_S
+from chrono.workspace.project import CLI_WAIT_S
 
 if TYPE_CHECKING:
     from chrono.audit.keys import KeySettings

@@ -14,7 +14,7 @@ from chrono.ids import CommitId
 from chrono.tuples import NamedTuple
 from chrono.workspace import timeline, worktrees
 from chrono.workspace.history import branch_name
-from chrono.workspace.ring import CLI_WAIT_S
+from chrono.workspace.project import CLI_WAIT_S
 from chrono.workspace.timeline import Cause, State, Step, Timeline
 
 if TYPE_CHECKING:

@@ -16,9 +16,10 @@ from chrono.tuples import NamedTuple
 from chrono.workspace.history import branch_name
 from chrono.workspace.mergestate import refuse_during_merge
 from chrono.workspace.oplog import Operation, RefMove, carry_out, write_operation
+from chrono.workspace.project import CLI_WAIT_S
 from chrono.workspace.restoring import STEPS as RESTORE_STEPS
 from chrono.workspace.restoring import Intent, carry
-from chrono.workspace.ring import CLI_WAIT_S, AtStep, go_on, save_locked
+from chrono.workspace.ring import AtStep, go_on, save_locked
 
 if TYPE_CHECKING:
     from chrono.audit.record import Actor

@@ -21,10 +21,9 @@ from chrono.workspace.fetch import Arrived
 from chrono.workspace.ground import keep_git_off, refuse_root
 from chrono.workspace.history import newest
 from chrono.workspace.logcopy import Judged
-from chrono.workspace.project import Workspace
+from chrono.workspace.project import CLI_WAIT_S, Workspace
 from chrono.workspace.push import redact
 from chrono.workspace.remotes import LOGS, Remote
-from chrono.workspace.ring import CLI_WAIT_S
 from chrono.workspace.savepoints import save
 
 if TYPE_CHECKING:

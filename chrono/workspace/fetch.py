@@ -14,9 +14,9 @@ from chrono.errors import RemoteError
 from chrono.tuples import NamedTuple
 from chrono.workspace import logcopy, remotes
 from chrono.workspace.logcopy import Judged
+from chrono.workspace.project import CLI_WAIT_S
 from chrono.workspace.push import redact
 from chrono.workspace.remotes import LOGS, TRACKING, Remote
-from chrono.workspace.ring import CLI_WAIT_S
 
 if TYPE_CHECKING:
     from chrono.audit.record import Actor

@@ -16,7 +16,7 @@ from chrono.policy.roles import gate
 from chrono.workspace import approvals
 from chrono.workspace.approvals import Asking
 from chrono.workspace.lineage import agents_behind
-from chrono.workspace.savepoints import CLI_WAIT_S
+from chrono.workspace.project import CLI_WAIT_S
 
 if TYPE_CHECKING:
     from chrono.audit.record import Actor

@@ -18,8 +18,8 @@ from chrono.layout import ProjectLayout
 from chrono.tuples import NamedTuple
 from chrono.workspace.config import ensure_home, home_layout, user_home
 from chrono.workspace.ground import MAX_FILES, Survey, keep_git_off, proposals, refuse_root, refuse_size, survey
-from chrono.workspace.project import Workspace
-from chrono.workspace.savepoints import CLI_WAIT_S, Saved, save
+from chrono.workspace.project import CLI_WAIT_S, Workspace
+from chrono.workspace.savepoints import Saved, save
 from chrono.workspace.standing import standing
 from chrono.workspace.verify import StoreCommits
 

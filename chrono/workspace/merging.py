@@ -18,9 +18,10 @@ from chrono.tuples import NamedTuple
 from chrono.workspace.branches import Parents
 from chrono.workspace.history import branch_name
 from chrono.workspace.mergestate import conclude, conflict_text, refuse_during_merge, required_merge
+from chrono.workspace.project import CLI_WAIT_S
 from chrono.workspace.restoring import STEPS as RESTORE_STEPS
 from chrono.workspace.restoring import Intent, carry
-from chrono.workspace.ring import CLI_WAIT_S, AtStep, RingNote, go_on, save_locked, turn_ring
+from chrono.workspace.ring import AtStep, RingNote, go_on, save_locked, turn_ring
 from chrono.workspace.undoing import REDONE, UNDONE
 
 if TYPE_CHECKING:

@@ -27,6 +27,8 @@ HOOK_WAIT_S = 10.0
 """How long a hook waits for a lock. Half its deadline: a busy machine may starve who holds it for seconds, and a hook
 that gives up blocks a call for nothing."""
 
+CLI_WAIT_S = 30.0
+
 
 class Workspace:
     """One project. Opening it runs nothing and writes nothing but a pin that a move made stale.

@@ -18,8 +18,9 @@ from chrono.tuples import NamedTuple
 from chrono.workspace import retention
 from chrono.workspace.history import branch_name
 from chrono.workspace.oplog import operations
+from chrono.workspace.project import CLI_WAIT_S
 from chrono.workspace.retention import DAY_NS, KEPT_RESCUES, RESCUE_DAYS, Aged, Jump, Rules
-from chrono.workspace.ring import CLI_WAIT_S, AtStep, go_on
+from chrono.workspace.ring import AtStep, go_on
 
 if TYPE_CHECKING:
     from chrono.audit.record import Actor

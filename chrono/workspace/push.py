@@ -12,8 +12,8 @@ from chrono.errors import Denied, RemoteError
 from chrono.tuples import NamedTuple
 from chrono.workspace import logcopy, remotes
 from chrono.workspace.credentials import credential_files
+from chrono.workspace.project import CLI_WAIT_S
 from chrono.workspace.remotes import LOGS, TRACKING, Remote
-from chrono.workspace.ring import CLI_WAIT_S
 
 if TYPE_CHECKING:
     from chrono.audit.record import Actor

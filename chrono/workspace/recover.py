@@ -18,8 +18,9 @@ from chrono.store.refs import OPERATIONS
 from chrono.tuples import NamedTuple
 from chrono.workspace.mergestate import conclude
 from chrono.workspace.oplog import carry_out, newest_operation, read_operation
+from chrono.workspace.project import CLI_WAIT_S
 from chrono.workspace.restoring import finish, note_restore, noted
-from chrono.workspace.ring import CLI_WAIT_S, save_locked
+from chrono.workspace.ring import save_locked
 
 if TYPE_CHECKING:
     from chrono.store.journal import Journal

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 STEPS = ("objects", "commit", "record", "ref", "cache")
 """The steps of the ring in order (specs: audit section 4); a crash test stops after each."""
 
-CLI_WAIT_S = 30.0
 _TIMES_CHARS = 8_000
 """Longer paths than this in all are not noted: a record has only so much room."""
 

@@ -13,9 +13,10 @@ from chrono.ids import CommitId
 from chrono.tuples import NamedTuple
 from chrono.workspace.history import RESCUES, branch_name, newest
 from chrono.workspace.mergestate import dropped_merge
+from chrono.workspace.project import CLI_WAIT_S
 from chrono.workspace.restoring import STEPS as RESTORE_STEPS
 from chrono.workspace.restoring import Intent, carry
-from chrono.workspace.ring import CLI_WAIT_S, AtStep, go_on, save_locked
+from chrono.workspace.ring import AtStep, go_on, save_locked
 
 if TYPE_CHECKING:
     from chrono.audit.record import Actor

@@ -6,22 +6,14 @@ The ring is in `workspace.ring`, the recovery in `workspace.recover`.
 from __future__ import annotations
 
 from chrono.workspace.project import HOOK_WAIT_S
-from chrono.workspace.ring import (
-    CLI_WAIT_S,
-    STEPS,
-    AtStep,
-    Saved,
-    cover_of,
-    go_on,
-    save_locked,
-)
+from chrono.workspace.ring import STEPS, AtStep, Saved, cover_of, go_on, save_locked
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from chrono.audit.record import Act, Actor
     from chrono.workspace.project import Workspace
 
-__all__ = ["CLI_WAIT_S", "HOOK_WAIT_S", "STEPS", "AtStep", "Saved", "cover_of", "save"]
+__all__ = ["STEPS", "AtStep", "Saved", "cover_of", "save"]
 
 
 def save(

@@ -18,8 +18,7 @@ from chrono.ids import CommitId
 from chrono.workspace import rollback
 from chrono.workspace.actors import actor
 from chrono.workspace.config import environment
-from chrono.workspace.project import Workspace
-from chrono.workspace.ring import CLI_WAIT_S
+from chrono.workspace.project import CLI_WAIT_S, Workspace
 from chrono.workspace.savepoints import save
 
 if TYPE_CHECKING:

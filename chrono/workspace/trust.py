@@ -15,7 +15,7 @@ from chrono.layout import HomeLayout
 from chrono.policy.model import DEFAULTS, Ignored, PolicyFile
 from chrono.tuples import NamedTuple
 from chrono.workspace.config import project_policy, read_policy
-from chrono.workspace.savepoints import CLI_WAIT_S
+from chrono.workspace.project import CLI_WAIT_S
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

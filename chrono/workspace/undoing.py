@@ -16,9 +16,10 @@ from chrono.workspace.branches import is_held, reversed_changes
 from chrono.workspace.history import branch_name
 from chrono.workspace.mergestate import dropped_merge
 from chrono.workspace.oplog import Operation, RefMove, carry_out, find_operation, operations, write_operation
+from chrono.workspace.project import CLI_WAIT_S
 from chrono.workspace.restoring import STEPS as RESTORE_STEPS
 from chrono.workspace.restoring import Intent, carry
-from chrono.workspace.ring import CLI_WAIT_S, AtStep, go_on, save_locked
+from chrono.workspace.ring import AtStep, go_on, save_locked
 
 if TYPE_CHECKING:
     from chrono.audit.record import Actor

@@ -20,7 +20,7 @@ from chrono.layout import find_project
 from chrono.policy.cover import within
 from chrono.store.names import quote, unquote
 from chrono.tuples import NamedTuple
-from chrono.workspace.ring import CLI_WAIT_S
+from chrono.workspace.project import CLI_WAIT_S
 
 if TYPE_CHECKING:
     from chrono.audit.record import Actor

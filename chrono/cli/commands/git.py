@@ -358,8 +358,7 @@ def _note(screen: Screen, ev: str, repo: UserRepo) -> None:
     from chrono.audit.record import Act, Entry
     from chrono.errors import NoWorkspace
     from chrono.workspace.actors import actor
-    from chrono.workspace.project import Workspace
-    from chrono.workspace.savepoints import CLI_WAIT_S
+    from chrono.workspace.project import CLI_WAIT_S, Workspace
 
     try:
         ws = Workspace.open(repo.top, screen.environ)

@@ -26,7 +26,8 @@ def run(
     a build makes anew. An unchanged project makes no new savepoint.
     """
     from chrono.workspace.actors import actor
-    from chrono.workspace.savepoints import CLI_WAIT_S, save
+    from chrono.workspace.project import CLI_WAIT_S
+    from chrono.workspace.savepoints import save
 
     screen = screen_of(ctx)
     ws = workspace(screen)
