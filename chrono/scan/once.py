@@ -3,29 +3,25 @@
 As `functools.cached_property`, without the lock that Python 3.11 takes for each: a scan belongs to one thread.
 """
 
-from __future__ import annotations
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from functools import cached_property as once
+else:
 
-from collections.abc import Callable
-from typing import Any, Generic, TypeVar, overload
+    class once:
+        """A property whose first answer stays."""
 
-Kept = TypeVar("Kept")
+        def __init__(self, work):
+            self.work = work
+            self.name = work.__name__
+            self.__doc__ = work.__doc__
+
+        def __get__(self, holder, kind):
+            if holder is None:
+                return self
+            # The entry stands in front of this descriptor from now on.
+            found = holder.__dict__[self.name] = self.work(holder)
+            return found
 
 
-class once(Generic[Kept]):
-    """A property whose first answer stays."""
-
-    def __init__(self, work: Callable[[Any], Kept]) -> None:
-        self.work = work
-        self.name = work.__name__
-        self.__doc__ = work.__doc__
-
-    @overload
-    def __get__(self, holder: None, kind: type) -> once[Kept]: ...
-    @overload
-    def __get__(self, holder: object, kind: type) -> Kept: ...
-    def __get__(self, holder: object, kind: type) -> Kept | once[Kept]:
-        if holder is None:
-            return self
-        # The entry stands in front of this descriptor from now on.
-        found = holder.__dict__[self.name] = self.work(holder)
-        return found
+__all__ = ("once",)
