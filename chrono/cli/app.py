@@ -277,7 +277,7 @@ class SubGroup(TyperGroup):
         self._default = verb.default
         super().__init__(
             name=verb.name,
-            help=_help(module, verb.summary),
+            help=_group_help(verb),
             rich_markup_mode=None,
             context_settings=dict(_SETTINGS),
             commands={
@@ -308,6 +308,14 @@ def _command(path: str, summary: str, run: Callable[..., int | None]) -> Any:
     callback = gated(path, run)
     info = CommandInfo(name, cls=VerbCommand, help=_help(run, summary), callback=callback, context_settings=settings)
     return get_command_from_info(info, pretty_exceptions_short=False, rich_markup_mode=None)
+
+
+def _group_help(verb: Verb) -> str:
+    """The summary of the table, and what the verb does by itself."""
+    if verb.default is None:
+        return verb.summary
+    alone = f"`chrono {verb.name}` alone, or with an option, is `chrono {verb.name} {verb.default}`"
+    return f"{verb.summary}\n\n{alone}, whose --help lists the options."
 
 
 def _help(thing: object, summary: str) -> str:

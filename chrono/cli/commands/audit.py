@@ -1,7 +1,4 @@
-"""Owns `chrono audit`: the records for people, the verdict, proofs. Judging is left to `workspace.verify`.
-
-`chrono audit` alone, or with an option such as --verify, is `chrono audit show`, whose --help lists the options.
-"""
+"""Owns `chrono audit`: the records for people, the verdict, proofs. Judging is left to `workspace.verify`."""
 
 from __future__ import annotations
 

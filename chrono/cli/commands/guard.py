@@ -27,7 +27,10 @@ Scope = Annotated[
 ]
 Clients = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[CLIENT]...", help="Agent clients, by name; claude-code if none is named."),
+    typer.Argument(
+        metavar="[CLIENT]...",
+        help="Agent clients, by name: codex, gemini, cursor … (a wrong name lists all); claude-code if none is named.",
+    ),
 ]
 All = Annotated[bool, typer.Option("--all", help="Every client that is installed on this machine.")]
 
@@ -93,6 +96,7 @@ def run_status(ctx: typer.Context, clients: Clients = None, every: All = False, 
     Reads each settings file as strictly as the client does, fires the hook found there with a harmless and a
     dangerous command (which is never run), and says what the client would do. Leaves with 1 where a client that was
     asked about is not guarded. Without a name: every client that has a hook of chrono's, claude-code if none has.
+    What the hooks of a client cannot guard is told by chrono doctor.
     """
     from chrono.guard.install import hooked_clients, status
 
@@ -147,6 +151,8 @@ def run_uninstall(
             screen.line(Styled("removed", "green"), f"  {one.path}")
         else:
             screen.line(f"nothing of chrono's is in {one.path}")
+    if scope == "project" and not any(one.changed for one in done):
+        screen.note("hooks for every folder: chrono guard uninstall --scope user")
 
 
 def _chosen(screen: Screen, clients: list[str] | None, every: bool) -> tuple[str, ...]:
@@ -156,7 +162,7 @@ def _chosen(screen: Screen, clients: list[str] | None, every: bool) -> tuple[str
     from chrono.guard.install import clients_here
 
     if every and clients:
-        raise UsageError("--all and a client's name exclude each other")
+        raise UsageError("--all and a client's name exclude each other", "leave one of them out")
     if every:
         found = clients_here(screen.environ)
         if not found:

@@ -34,7 +34,9 @@ def run_list(ctx: typer.Context, json: Json = False) -> None:
 def run_add(
     ctx: typer.Context,
     name: Annotated[str, typer.Argument(metavar="NAME", show_default=False)],
-    role: Annotated[str, typer.Option("--role", help="viewer, developer or maintainer.")] = "developer",
+    role: Annotated[
+        str, typer.Option("--role", metavar="viewer|developer|maintainer", help="What they may do.")
+    ] = "developer",
     key: Annotated[
         str | None,
         typer.Option("--key", metavar="FILE", help="Their public key: id_ed25519.pub, or base64 of 32 bytes."),

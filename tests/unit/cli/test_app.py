@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import io
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -51,6 +52,7 @@ def test_every_command_explains_itself_in_80_columns(
     text = helped(capsys, *words)
     assert text.startswith("Usage: chrono " + " ".join(words))
     assert max(map(len, text.splitlines())) <= 80
+    assert not re.search(r"`[a-z]+\.[a-z]+`", text), "a module's name is for those who read the code"
     if not VERBS[words[0]].subs or len(words) == 2:
         assert "--json" in text or words in SERVES, "a process that speaks a protocol"
 
