@@ -5,12 +5,8 @@ Both `powershell` and `cmdexe` ask it. Text for another PowerShell or cmd.exe is
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from chrono.scan.command import UNKNOWN, Command, Word
-from chrono.scan.world import Read, World
-
-MAX_FILE_BYTES = 200_000
+from chrono.scan.world import World
 
 _WRAPPERS = frozenset(
     """sudo gsudo doas env nohup timeout time nice bash sh zsh dash busybox xargs find docker podman docker-compose
@@ -37,17 +33,6 @@ def program_of(word: Word) -> str:
         return ""
     name = word.replace("\\", "/").rpartition("/")[2].lower()
     return name.removesuffix(".exe").removesuffix(".com")
-
-
-def file_text(world: World, written: Mapping[str, str], path: str) -> str | None:
-    """The text of a small file, as the text itself has `written` it or as it is on the machine; None where neither."""
-    if path in written:
-        return written[path]
-    answer = world.read(path, MAX_FILE_BYTES)
-    if not isinstance(answer, Read):
-        return None
-    text = answer.data.decode("utf-8", "replace")
-    return None if "\0" in text else text
 
 
 def started_by(

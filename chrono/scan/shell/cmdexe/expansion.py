@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable
 
 from chrono.scan.shell.values import collapse
+from chrono.scan.shell.windows_host import environment_of
 from chrono.scan.world import World
 
 MAX_LINE_CHARS = 65_536
@@ -20,46 +21,19 @@ _PERCENT = re.compile(
 )
 _LATE = re.compile(f"{LATE}([^{LATE}]*){LATE}")
 _DELAYED = re.compile(r"!([^!:\s\"&|<>^=]{1,64})(?::(~[^!]*|[^!=]+=[^!]*))?!")
-_USUAL = {
-    "systemdrive": "C:",
-    "homedrive": "C:",
-    "systemroot": "C:\\Windows",
-    "windir": "C:\\Windows",
-    "programfiles": "C:\\Program Files",
-    "programfiles(x86)": "C:\\Program Files (x86)",
-    "programw6432": "C:\\Program Files",
-    "programdata": "C:\\ProgramData",
-    "allusersprofile": "C:\\ProgramData",
-    "public": "C:\\Users\\Public",
-    "comspec": "C:\\Windows\\system32\\cmd.exe",
-    "os": "Windows_NT",
-    "pathext": ".COM;.EXE;.BAT;.CMD;.VBS;.JS;.WSF",
-    "errorlevel": "0",
-}
 
 
 def usual_value(world: World, name: str, cwd: str) -> str | None:
-    """A variable that Windows always sets, or that the environment has; None for any other."""
+    """A variable that cmd.exe itself or Windows always sets, or that the environment has; None for any other."""
+    found = environment_of(world, name)
+    if found is not None:
+        return found
     lower = name.lower()
-    written = world.env(name) or world.env(name.upper())
-    if written is not None:
-        return written
-    home = world.home
-    if lower in ("userprofile", "homepath", "home"):
-        return home
-    if lower in ("appdata", "localappdata"):
-        return f"{home}/AppData/{'Roaming' if lower == 'appdata' else 'Local'}"
-    if lower in ("temp", "tmp"):
-        return f"{home}/AppData/Local/Temp"
-    if lower == "onedrive":
-        return f"{home}/OneDrive"
-    if lower == "username":
-        return world.user
     if lower == "cd":
         return cwd
-    if lower in ("random", "date", "time", "computername"):
-        return "\0"
-    return _USUAL.get(lower)
+    if lower == "errorlevel":
+        return "0"
+    return "\0" if lower in ("random", "date", "time", "computername") else None
 
 
 def percent(text: str, value: Callable[[str], str | None], args: tuple[str, ...] | None) -> str:

@@ -27,6 +27,7 @@ from chrono.scan.shell.cmdexe.parser import (
     words_of,
 )
 from chrono.scan.shell.values import join_text, to_word
+from chrono.scan.shell.windows_host import argv_of_line
 
 _NAME = re.compile(r'\s*((?:"[^"]*"?|[^\s",;=/])+(?:/[^\s",;=/]+)*/?|/[^\s",;=]*)')
 _ANOTHER = re.compile(r'[\s@("]*(?:[^\s"&|/]*\\)?cmd(?:\.exe)?"?\s*(?:/[a-z:]+\s*)*/[ckr]\b', re.I)
@@ -178,38 +179,10 @@ def _program(m: Machine, name: str, rest: str, redirects: tuple[Redirected, ...]
             if path in m.files or m.world.lstat(path) is not None:
                 program = f"./{program}{ending}"
                 break
-    words = _program_words(rest)
+    words = argv_of_line(rest)
     if base == "subst" and len(words) > 1:
         m.link(words[0], words[1])
     m.emit([program, *words], builtin=False, redirects=redirects, via=via)
-
-
-def _program_words(text: str) -> list[str]:
-    """The arguments as a program's own start-up code splits them: `\\"` is a quote that holds nothing together."""
-    words: list[str] = []
-    word: list[str] = []
-    quoted = had = False
-    at = 0
-    while at < len(text):
-        char = text[at]
-        if char == "\\" and text[at + 1 : at + 2] == '"':
-            word.append('"')
-            had = True
-            at += 2
-            continue
-        if char == '"':
-            quoted = not quoted
-            had = True
-        elif char in " \t\r\n" and not quoted:
-            if word or had:
-                words.append("".join(word))
-            word, had = [], False
-        else:
-            word.append(char)
-        at += 1
-    if word or had:
-        words.append("".join(word))
-    return words
 
 
 def _call(m: Machine, rest: str, redirects: tuple[Redirected, ...]) -> None:

@@ -11,7 +11,8 @@ from chrono.scan.command import UNKNOWN, Command, Redirect, Refusal, Word
 from chrono.scan.shell.cmdexe.expansion import late, usual_value, with_loop_variables
 from chrono.scan.shell.cmdexe.parser import TooMuch
 from chrono.scan.shell.values import to_word
-from chrono.scan.shell.windows import file_text, started_by
+from chrono.scan.shell.windows import started_by
+from chrono.scan.shell.windows_host import file_text
 from chrono.scan.world import World
 
 MAX_STEPS = 4_000

@@ -43,29 +43,13 @@ from chrono.scan.shell.powershell.values import (
     text_of,
     truth,
 )
+from chrono.scan.shell.windows_host import environment_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_COMSPEC = "C:\\WINDOWS\\system32\\cmd.exe"
 _PSHOME = "C:\\Windows\\System32\\WindowsPowerShell\\v1.0"
-_WINDOWS_ENVIRONMENT = {
-    "systemdrive": "C:",
-    "homedrive": "C:",
-    "systemroot": "C:\\Windows",
-    "windir": "C:\\Windows",
-    "programfiles": "C:\\Program Files",
-    "programfiles(x86)": "C:\\Program Files (x86)",
-    "programw6432": "C:\\Program Files",
-    "commonprogramfiles": "C:\\Program Files\\Common Files",
-    "programdata": "C:\\ProgramData",
-    "allusersprofile": "C:\\ProgramData",
-    "public": "C:\\Users\\Public",
-    "comspec": _COMSPEC,
-    "os": "Windows_NT",
-    "pathext": ".COM;.EXE;.BAT;.CMD;.VBS;.VBE;.JS;.JSE;.WSF;.WSH;.MSC",
-}
 _PREFERENCES = {
     "verbosepreference": "SilentlyContinue",
     "erroractionpreference": "Continue",
@@ -96,22 +80,8 @@ _FILLS = ("read", "readasync", "receive", "receivefrom")
 
 def environment(m: Machine, name: str) -> Value:
     """A variable of the environment; those that Windows always sets have their usual values where it is not Windows."""
-    lower = name.lower()
-    home = m.world.home
-    written = m.world.env(name) or m.world.env(name.upper())
-    if written is not None:
-        return written
-    if lower in ("userprofile", "home", "homepath"):
-        return home
-    if lower in ("appdata", "localappdata"):
-        return f"{home}/AppData/{'Roaming' if lower == 'appdata' else 'Local'}"
-    if lower in ("temp", "tmp"):
-        return f"{home}/AppData/Local/Temp"
-    if lower == "onedrive":
-        return f"{home}/OneDrive"
-    if lower == "username":
-        return m.world.user
-    return _WINDOWS_ENVIRONMENT.get(lower, UNKNOWN)
+    found = environment_of(m.world, name)
+    return UNKNOWN if found is None else found
 
 
 def variable(m: Machine, name: str) -> Value:

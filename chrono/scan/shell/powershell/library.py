@@ -29,6 +29,7 @@ from chrono.scan.shell.powershell.values import (
     number_of,
     text_of,
 )
+from chrono.scan.shell.windows_host import argv_of_line
 
 _NETWORK = (
     "net.webclient", "net.http.httpclient", "net.sockets.tcpclient", "net.sockets.socket", "net.sockets.udpclient",
@@ -422,9 +423,7 @@ def _com(m: Machine, inner: Thing, name: str, args: tuple[Value, ...]) -> Value:
 
 
 def _first_and_rest(line: str) -> tuple[Value, Value]:
-    from chrono.scan.shell.powershell.starts import split_line
-
-    words = split_line(line)
+    words = argv_of_line(line)
     return (words[0], tuple(words[1:])) if words else ("", None)
 
 

@@ -25,7 +25,7 @@ from chrono.scan.shell.powershell.values import (
     words_of,
 )
 from chrono.scan.shell.values import to_word
-from chrono.scan.shell.windows import file_text
+from chrono.scan.shell.windows_host import file_text
 from chrono.scan.world import World
 from chrono.tuples import NamedTuple
 

@@ -10,6 +10,7 @@ from chrono.scan.shell.powershell.machine import Machine
 from chrono.scan.shell.powershell.values import Closure, Thing, Unknown, Value, concat, fed, feeds_of, text_of
 from chrono.scan.shell.values import to_word
 from chrono.scan.shell.windows import started_by
+from chrono.scan.shell.windows_host import argv_of_line
 
 OWN_PROCESS = "started"
 """Stands for the number of a process that the text itself has started."""
@@ -76,9 +77,9 @@ def run_line(m: Machine, program: Value, arguments: Value, via: str, cwd: str | 
     words: list[Value] = []
     if type(arguments) is tuple:
         for item in arguments:
-            words.extend(split_line(text_of(item)) if " " in text_of(item) and text_of(item)[:1] in "-/" else [item])
+            words.extend(argv_of_line(text_of(item)) if " " in text_of(item) and text_of(item)[:1] in "-/" else [item])
     elif arguments is not None:
-        words.extend(split_line(text_of(arguments)))
+        words.extend(argv_of_line(text_of(arguments)))
     name = text_of(program)
     folder = m.cwd
     if cwd is not None:
@@ -92,31 +93,3 @@ def run_line(m: Machine, program: Value, arguments: Value, via: str, cwd: str | 
         return run_native(m, name, words, None, via=(via,))
     finally:
         m.cwd = folder
-
-
-def split_line(text: str) -> list[Value]:
-    """The words of a Windows command line: blanks part them, double quotes hold them together."""
-    words: list[Value] = []
-    word: list[str] = []
-    quoted = had = False
-    at = 0
-    while at < len(text):
-        char = text[at]
-        if char == "\\" and text[at + 1 : at + 2] == '"':
-            word.append('"')
-            had = True
-            at += 2
-            continue
-        if char == '"':
-            quoted = not quoted
-            had = True
-        elif char in " \t\n\r" and not quoted:
-            if word or had:
-                words.append("".join(word))
-            word, had = [], False
-        else:
-            word.append(char)
-        at += 1
-    if word or had:
-        words.append("".join(word))
-    return words
