@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import time
-from _thread import LockType, allocate_lock, get_ident
+from _thread import LockType, allocate_lock, get_ident, start_new_thread
 
 from chrono.errors import Locked
 
@@ -156,27 +156,97 @@ class file_lock:
 _LOCK_FLAGS = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
 
 
+_LOOK_AGAIN_S = 0.25
+_POLL_S = 0.002
+
+
 def _acquire(path: str, deadline: float, timeout_s: float) -> int:
-    pause_s = 0.0005
     while True:
         fd = os.open(path, _LOCK_FLAGS, 0o600)
         try:
-            if _try_lock(fd):
-                if _same_file(fd, path):
-                    # one width, so that no truncation is needed: that costs ten times the rest on ext4
-                    note = b"pid %-16d\n" % os.getpid()
-                    os.pwrite(fd, note, 0) if hasattr(os, "pwrite") else os.write(fd, note)
-                    return fd
-                os.close(fd)
-                continue  # replaced between open and lock
+            if (_try_lock(fd) or lock_in_line(fd, deadline, path)) and _same_file(fd, path):
+                # one width, so that no truncation is needed: that costs ten times the rest on ext4
+                note = b"pid %-16d\n" % os.getpid()
+                os.pwrite(fd, note, 0) if hasattr(os, "pwrite") else os.write(fd, note)
+                return fd
         except BaseException:
             os.close(fd)
             raise
-        os.close(fd)
+        os.close(fd)  # replaced between open and lock, or still held
         if time.monotonic() >= deadline:
             raise _locked(path, timeout_s)
-        time.sleep(pause_s)
-        pause_s = min(pause_s * 1.5, 0.005)  # a writer holds it for less than a millisecond
+
+
+def lock_in_line(fd: int, deadline: float, path: str) -> bool:
+    """Waits until `deadline` (monotonic) for an exclusive `flock` on `fd`, and only while that is the file at `path`.
+
+    A thread waits in the kernel's own line, so that whoever comes next is woken at once; left behind, it lets go of
+    what it gets. Where there is no thread or no line, this looks from time to time.
+    """
+    if time.monotonic() >= deadline:
+        return False
+    line = _Line.of(fd)
+    try:
+        while (left_s := deadline - time.monotonic()) > 0 and _same_file(fd, path):
+            if line is None:
+                time.sleep(min(left_s, _POLL_S))
+                if _try_lock(fd):
+                    return True
+            elif line.wait(min(left_s, _LOOK_AGAIN_S)):
+                break
+    except BaseException:
+        if line is not None and line.leave():
+            fcntl.flock(fd, fcntl.LOCK_UN)
+        raise
+    return line is not None and line.leave()
+
+
+class _Line:
+    """One place in the line for a lock."""
+
+    __slots__ = ("_done", "_fd", "_guard", "_has", "_left")
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+        self._guard, self._done = allocate_lock(), allocate_lock()
+        self._has = self._left = False
+        self._done.acquire()
+
+    @classmethod
+    def of(cls, fd: int) -> _Line | None:
+        """A place in the line for `fd`; None where that is not to be had."""
+        if os.name == "nt":
+            return None
+        line = cls(os.dup(fd))
+        try:
+            start_new_thread(line._stand, ())
+        except RuntimeError:
+            os.close(line._fd)
+            return None
+        return line
+
+    def _stand(self) -> None:
+        try:
+            fcntl.flock(self._fd, fcntl.LOCK_EX)
+            with self._guard:
+                self._has = not self._left
+                if self._left:
+                    fcntl.flock(self._fd, fcntl.LOCK_UN)
+        except OSError:
+            pass
+        finally:
+            os.close(self._fd)
+            self._done.release()
+
+    def wait(self, timeout_s: float) -> bool:
+        """Whether this place came to an end, for better or worse, in the time."""
+        return self._done.acquire(timeout=timeout_s)
+
+    def leave(self) -> bool:
+        """Leaves the line; True where the lock is there (then it stays, with the descriptor that was given)."""
+        with self._guard:
+            self._left = True
+            return self._has
 
 
 def _locked(path: str, timeout_s: float) -> Locked:

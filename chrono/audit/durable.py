@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 
 from chrono.audit.witness import Witness
+from chrono.files import lock_in_line
 
 try:
     from fcntl import LOCK_EX, LOCK_NB, LOCK_UN, flock
@@ -20,7 +21,6 @@ else:
 
 PATIENCE_S = 0.1
 """How long a writer waits for another's sync; then it syncs for itself, whoever holds the turn and why ever."""
-_PAUSES_S = (0.0005, 0.001, 0.002)
 
 
 def settle(fd: int, path: str, size: int, witness: Witness, at_step: Callable[[str], None]) -> None:
@@ -29,7 +29,7 @@ def settle(fd: int, path: str, size: int, witness: Witness, at_step: Callable[[s
     Whoever has the turn (a lock on the open log at `path` that only orders these calls; nothing rests on it) speaks
     for all records that the witness had seen before the sync began; the others find themselves acknowledged by it.
     """
-    turn = _turn(fd, size, witness)
+    turn = _turn(fd, path, size, witness)
     if turn is None:
         return
     try:
@@ -42,32 +42,24 @@ def settle(fd: int, path: str, size: int, witness: Witness, at_step: Callable[[s
             flock(fd, LOCK_UN)
 
 
-def _turn(fd: int, size: int, witness: Witness) -> bool | None:
+def _turn(fd: int, path: str, size: int, witness: Witness) -> bool | None:
     """True: it is this writer's turn; False: there are no turns here, or it waited for long enough; None: somebody
     else's sync covered its record."""
     if not _TURNS:
         return False
-    deadline, looks = 0.0, 0
-    while True:
-        try:
-            flock(fd, LOCK_EX | LOCK_NB)
-        except BlockingIOError:
-            pass
-        except OSError:
+    try:
+        flock(fd, LOCK_EX | LOCK_NB)
+    except BlockingIOError:
+        if not lock_in_line(fd, time.monotonic() + PATIENCE_S, path):
             return False
-        else:
-            if not looks or witness.news().acknowledged < size:
-                return True
-            flock(fd, LOCK_UN)
-            return None
-        if witness.news().acknowledged >= size:
-            return None
-        now = time.monotonic()
-        deadline = deadline or now + PATIENCE_S
-        if now >= deadline:
-            return False
-        time.sleep(_PAUSES_S[min(looks, len(_PAUSES_S) - 1)])
-        looks += 1
+    except OSError:
+        return False
+    else:
+        return True
+    if witness.news().acknowledged < size:
+        return True
+    flock(fd, LOCK_UN)
+    return None
 
 
 def _written(fd: int, path: str, size: int, witness: Witness) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import subprocess
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from chrono import files
 from chrono.errors import Locked
 from chrono.files import atomic_write, file_lock
 
@@ -105,6 +107,57 @@ def test_a_replaced_lock_file_is_noticed(tmp_path: Path) -> None:
         path.write_bytes(b"")
     with file_lock(str(path), timeout_s=1):
         assert path.read_bytes().startswith(b"pid ")
+
+
+@pytest.fixture(params=["in line", "looking"])
+def waiting(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The two ways to wait: a thread in the kernel's line, and a look from time to time where no thread is to be had."""
+    if request.param == "looking":
+
+        def none_left(*_: object) -> int:
+            raise RuntimeError("can't start new thread")
+
+        monkeypatch.setattr(files, "start_new_thread", none_left)
+
+
+def test_whoever_waits_has_the_lock_as_soon_as_it_is_free(tmp_path: Path, waiting: None) -> None:
+    path = str(tmp_path / "lock")
+    held = locked(path)
+    threading.Timer(0.2, os.close, (held,)).start()
+    start = time.monotonic()
+    with file_lock(path, timeout_s=20):
+        assert 0.15 < time.monotonic() - start < 10
+        other = os.open(path, os.O_RDWR)
+        with pytest.raises(BlockingIOError):
+            fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.close(other)
+
+
+def test_whoever_gave_up_takes_no_lock_any_more(tmp_path: Path, waiting: None) -> None:
+    path = str(tmp_path / "lock")
+    held = locked(path)
+    for _ in range(3):
+        with pytest.raises(Locked), file_lock(path, timeout_s=0.05):
+            pass
+    os.close(held)
+    for _ in range(3):
+        with file_lock(path, timeout_s=10):
+            pass
+
+
+def test_a_lock_file_that_is_replaced_while_somebody_waits_is_noticed(tmp_path: Path, waiting: None) -> None:
+    path = tmp_path / "lock"
+    held = locked(str(path))
+    threading.Timer(0.1, path.unlink).start()
+    with file_lock(str(path), timeout_s=20):  # the holder of the old file stays
+        assert path.read_bytes().startswith(b"pid ")
+    os.close(held)
+
+
+def locked(path: str) -> int:
+    fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    fcntl.flock(fd, fcntl.LOCK_EX)
+    return fd
 
 
 def test_a_lock_that_is_a_symlink_is_refused(tmp_path: Path) -> None:
