@@ -85,6 +85,9 @@ def find_words(command: Command) -> Iterator[Word]:
     tests = args[at:]
     if "-empty" in tests:
         return
+    if "-delete" in tests:
+        # Tests behind it come too late.
+        tests = tests[: tests.index("-delete")]
     names, paths = _filters(tests)
     for start in starts or ["."]:
         if start == "":

@@ -98,11 +98,27 @@ def _of_command(step: Step, ruleset: Ruleset, ground: Ground, history: History) 
     touches = () if _in_own_container(command) else touches_of(command, ground, found_by)
     if history.held:
         touches = (*touches, *holding.sent_later(command, history.held, ground))
+    if history.made and name_of(command) in _COPIES:
+        touches = _without_own_results(touches, command, history, ground)
     history.held.update(holding.put_aside(command, touches, history.held, ground))
     touches = _in_order(touches, command, history, ground)
     if step.followed:
         touches = tuple(touch for touch in touches if touch.spot.target.place != "unknown")
     return _ask(command, touches, step.followed, ruleset, ground, _fetched(command, ground, history))
+
+
+_COPIES = frozenset(("mv", "cp", "gmv", "gcp", "install"))
+
+
+def _without_own_results(
+    touches: tuple[Touch, ...], command: Command, history: History, ground: Ground
+) -> tuple[Touch, ...]:
+    """`sort a > b && mv b a`: what the same text has made out of a file may take its place."""
+    words = parse(command.argv, options_of(name_of(command))).words[:-1]
+    sources = [spot.target.path for word in words for spot in ground.spots(word, command.cwd)]
+    if not sources or not all(path is not None and path in history.made for path in sources):
+        return touches
+    return tuple(t for t in touches if t.how != "write" or t.spot.target.place != "project")
 
 
 _OWN_CONTAINER = tuple(f"{name} {verb} " for name in ("docker", "podman", "nerdctl") for verb in ("run", "create"))
@@ -234,6 +250,8 @@ def _remember(command: Command, ground: Ground, history: History) -> None:
         _remember_move(command, ground, history)
     elif name in ("curl", "wget", "aria2c"):
         _remember_fetch(command, name, ground, history)
+    elif name in _UNPACKERS:
+        _remember_unpacked(command, ground, history)
     elif command.windows and name in _WINDOWS_FETCHERS:
         _remember_windows_fetch(command, ground, history)
     for redirect in command.redirects:
@@ -292,6 +310,27 @@ def _remember_fetch(command: Command, name: str, ground: Ground, history: Histor
         for spot in ground.spots(file, command.cwd, windows=command.windows):
             if spot.target.path is not None and spot.target.place != "null":
                 history.fetched[spot.target.path] = tuple(urls)
+
+
+_UNPACKERS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("tar", "gtar", "bsdtar"), ("-C", "--directory")),
+    "unzip": ("-d",),
+    **dict.fromkeys(("7z", "7za"), ("-o",)),
+}
+
+
+def _remember_unpacked(command: Command, ground: Ground, history: History) -> None:
+    """What is unpacked into a folder that is named comes from where the archive came from."""
+    urls = [word for argv in command.upstream if argv[0] in ("curl", "wget") for word in argv[1:]
+            if isinstance(word, str) and host_of(word) is not None]  # fmt: skip
+    for word in command.argv[1:]:
+        for spot in ground.spots(word, command.cwd) if isinstance(word, str) and word[:1] != "-" else ():
+            urls.extend(history.fetched.get(spot.target.path or "", ()))
+    if urls:
+        for folder in parse(command.argv, options_of(name_of(command))).values(*_UNPACKERS[name_of(command)]):
+            for spot in ground.spots(folder, command.cwd):
+                if spot.target.path is not None and ground.root != spot.target.path:
+                    history.fetched[spot.target.path] = tuple(urls)
 
 
 _WINDOWS_FETCHERS = frozenset(["invoke-webrequest", "invoke-restmethod", "start-bitstransfer", "certutil", "bitsadmin"])

@@ -172,14 +172,13 @@ class Walk:
 
     def _later_files(self) -> None:
         """What the text writes into files that a shell or a tool runs later is judged as if it ran now."""
-        from chrono.scan.follow.later import MAX_CHARS, runs_later
+        from chrono.scan.follow.later import MAX_CHARS, Later, runs_later
 
         for path, text in list(dict(self.files).items()):
-            if len(text) <= MAX_CHARS and self.ground.place(self.ground.real(path)) == "startup":
-                evaluation = _evaluate(text, self.world, "bash", via=(path,))
-                self._take(evaluation._replace(refusals=()), depth=1, followed=True)
-                continue
-            for later in runs_later(path, text):
+            found = runs_later(path, text)
+            if not found and len(text) <= MAX_CHARS and self.ground.place(self.ground.real(path)) == "startup":
+                found = (Later(text),)
+            for later in found:
                 if later.program:
                     named = Command(("run-later", later.text.split(" ")[0]), (path,), cwd=self.world.cwd)
                     self._take(Evaluation((named,)), depth=1, followed=True)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 
 from chrono.scan import secrets, wintouch
 from chrono.scan.command import UNKNOWN, Command, Many, Pattern, Redirect, Word
+from chrono.scan.expression import expression
 from chrono.scan.finding import Target
 from chrono.scan.gitwork import GIT_OPTIONS, git_touches
 from chrono.scan.listing import find_words, listed_words, lists_worktree
@@ -116,13 +117,33 @@ def redirect_touches(redirects: tuple[Redirect, ...], command: Command | None, g
         elif ">>" in op or op == "<>":
             how = "append"
         elif ">" in op:
-            how = "empty" if command is None or _is_silent(command) else "write"
+            how = "empty" if command is None or _is_silent(command) or _reads_itself(redirect, command) else "write"
         else:
             continue
         cwd = command.cwd if command is not None else ground.world.cwd
         target = _emptied(how, redirect.target)
         for spot in ground.spots(target, cwd, windows=command is not None and command.windows):
             yield Touch(how, spot)
+
+
+_LINE_BY_LINE = frozenset(
+    "sort jq yq sed gsed awk gawk grep egrep rg cat tac tr cut head tail uniq column nl rev fold fmt envsubst xmllint "
+    "tidy iconv expand unexpand shuf paste join base64 prettier black python node perl ruby".split()
+)
+
+
+def _reads_itself(redirect: Redirect, command: Command) -> bool:
+    """`sort f > f`: the shell empties the file before anybody reads it."""
+    target = redirect.target
+    if not isinstance(target, str) or target.startswith("/dev/"):
+        return False
+    if any(other.op == "<" and other.target == target for other in command.redirects):
+        return True
+    return any(
+        target in argv[1:] and any(name in _LINE_BY_LINE for name in program_names(argv[0]))
+        for argv in (command.argv, *command.upstream)
+        if argv
+    )
 
 
 def _emptied(how: str, word: Word) -> Word:
@@ -355,7 +376,7 @@ def _rsync(asked: Asked) -> Iterator[Claim]:
     if len(words) < 2 or asked.parsed.has_any(("-n", "--dry-run")):
         return
     deletes = any(isinstance(w, str) and w.startswith("--del") for w in asked.command.argv)
-    yield from _all(words[:-1], "delete" if asked.parsed.has("--remove-source-files") else "read")
+    yield from _all(words[:-1], "delete-tree" if asked.parsed.has("--remove-source-files") else "read")
     yield ("delete-tree" if deletes else "write"), words[-1], False
 
 
@@ -366,10 +387,15 @@ def _scp(asked: Asked) -> Iterator[Claim]:
         yield "write", words[-1], False
 
 
+_TO_NOTHING = expression(r"(?:%|1,\$)?s([/|#,@!])\^?\.[*+]\$?\1\1g?")
+
+
 def _deletes_all(script: Word) -> bool:
     """Whether a script of sed, ed or vi deletes every line."""
     text = script.strip(" :;") if isinstance(script, str) else ""
     first, _, last = text.removesuffix("d").strip().partition(",")
+    if _TO_NOTHING.fullmatch(text) is not None:
+        return True
     if text in ("d", "%d", ",d", "%d _", "/.*/d", "/^/d", "g/^/d", "g/.*/d", "%delete"):
         return True
     return text.endswith("d") and first in ("0", "1") and (last == "$" or (last.isdecimal() and len(last) > 3))

@@ -54,6 +54,8 @@ _REST_OPTIONS: dict[str, tuple[str, ...]] = {
     "wsl.exe": ("-e", "--exec", "--"),
     "watchexec": ("--",),
     "cargo-watch": ("--",),
+    "claude": ("--",),
+    "codex": ("--",),
 }
 
 _REMOTE = frozenset(("lxc", "incus", "multipass", "colima", "wsl", "wsl.exe"))
@@ -185,7 +187,7 @@ def _git_verb(rest: Argv) -> list[Inner]:
             for at, word in enumerate(rest[:-1])
             if word.startswith("--") and word.endswith("-filter")
         ]
-    if verb in ("clone", "fetch", "pull", "push", "ls-remote", "remote"):
+    if verb in ("clone", "fetch", "pull", "push", "ls-remote", "remote", "submodule", "archive"):
         found = [Inner(text=text, label=f"git {verb} {o}") for o, text in
                  _values(rest, ("-u", "--upload-pack", "--receive-pack", "--exec"))
                  if (o != "-u" or verb == "clone")]  # fmt: skip
@@ -471,6 +473,13 @@ def _npm(argv: Argv, state: State) -> list[Inner]:
     return [Inner(text=text, label="npm exec") for _, text in _values(argv, ("-c", "--call"))]
 
 
+def _maven(argv: Argv, state: State) -> list[Inner]:
+    """`mvn exec:exec -Dexec.executable=sh -Dexec.args='-c "…"'`."""
+    values = dict(word[2:].partition("=")[::2] for word in argv[1:] if word.startswith("-Dexec."))
+    program = values.get("exec.executable", "")
+    return [Inner(text=f"{program} {values.get('exec.args', '')}", label="mvn exec")] if program else []
+
+
 def _cargo(argv: Argv, state: State) -> list[Inner]:
     if argv[1:2] != ("watch",):
         return []
@@ -525,4 +534,5 @@ _OWN: dict[str, Callable[[Argv, State], list[Inner]]] = {
     "heroku": _remote_command,
     "cargo": _cargo,
     "npm": _npm,
+    **dict.fromkeys(("mvn", "mvnw", "mvnd"), _maven),
 }
