@@ -1,8 +1,11 @@
 """Owns the savepoint benchmark: CPU of savepoints and restores as ratios to a bare walk and to a git shadow.
 
-Everything is measured in the same run on the same tree, interleaved, and the medians are compared. P4 needs a file
-system that tells of every change, P6 root, to empty the kernel's cache. Sizes are left to `savepoint_sizes`.
-Usage: bench_savepoints.py [--files N] [--source REQUIREMENT] [--rounds N] [--sizes] [--large MIB] [--cold] [--json]
+All of a row is measured in one run on one tree, interleaved, and the medians are compared; each run has a store of its
+own, and a goal counts as met in so many of the runs. P4 needs a file system that tells of every change; P6 empties the
+kernel's cache, which takes root and slows everybody down, so it is measured only where it is asked for (--cold). P8
+and P9 are left to `savepoint_sizes`.
+Usage: bench_savepoints.py [--files N ...] [--source REQUIREMENT | --no-source] [--rows P1 ...] [--runs N] [--rounds N]
+                           [--large MIB] [--cold] [--json]
 """
 
 from __future__ import annotations
@@ -11,47 +14,53 @@ import argparse
 import json
 import os
 import random
-import resource
 import shutil
-import statistics
 import subprocess
 import sys
 import tarfile
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import NamedTuple
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 import savepoint_sizes
+from savepoint_measures import Row, cpu_s, medians
 
 from chrono.ids import CommitId, OpId
 from chrono.layout import ProjectLayout
 from chrono.store.repository import Store
 
 
-class Row(NamedTuple):
-    """One line of the report; `target` is an upper bound of `ratio`, None where none is set."""
+class Tree(NamedTuple):
+    """What is measured on: a folder, how the report calls it, which rows are wanted, and how often each is repeated."""
 
-    name: str
-    ratio: float
-    target: float | None
-    detail: str
+    root: str
+    label: str
+    wanted: frozenset[str]
+    rounds: int
+
+    def row(self, name: str, ratio: float, goal: float | None, found: dict[str, float]) -> Row:
+        detail = ", ".join(f"{what} {seconds * 1000:.1f} ms" for what, seconds in found.items())
+        return Row(self.label, name, ratio, goal, detail)
+
+
+EVERY = ("P1", "P2", "P3", "P4", "P5", "P6", "P7", "P8", "P9")
 
 
 def make_tree(root: str, files: int) -> None:
     """A source tree: 20 files a folder, three levels deep, of 0.5 to 8 kB."""
     chance = random.Random(7)
     words = [f"word{number}" for number in range(500)]
+    lines = [f"{chance.choice(words)} = {chance.random()}\n" for _ in range(20_000)]
     for number in range(files):
         folder = f"{root}/pkg{number // 400:03}/mod{number // 100 % 4}/part{number // 20:05}"
         if number % 20 == 0:
             os.makedirs(folder, exist_ok=True)
         with open(f"{folder}/file_{number}.py", "w") as file:
-            file.write(
-                "".join(f"{chance.choice(words)} = {chance.random()}\n" for _ in range(chance.randrange(15, 250)))
-            )
+            file.write("".join(chance.choices(lines, k=chance.randrange(15, 250))))
 
 
 def walk(root: str) -> None:
@@ -63,18 +72,6 @@ def walk(root: str) -> None:
                 entry.stat(follow_symlinks=False)
                 if entry.is_dir(follow_symlinks=False) and entry.name != ".chrono":
                     stack.append(entry.path)
-
-
-def cpu_s(action: Callable[[], object]) -> float:
-    """User and system time of this process and of the children it waited for."""
-    before = _usage()
-    action()
-    return _usage() - before
-
-
-def _usage() -> float:
-    own, children = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
 
 
 class Shadow:
@@ -123,12 +120,12 @@ def save(store: Store, *, hinted: bool = False) -> CommitId:
     return commit
 
 
-def scan(store: Store, *, hinted: bool = False) -> None:
-    """A scan of an unchanged tree: no commit follows."""
+def scan(store: Store, last: CommitId, *, hinted: bool = False) -> None:
+    """A scan of a tree that is as `last` holds it: no commit follows."""
     with store.lock(30):
         capture = store.capture(hinted=hinted)
         assert capture.full is not hinted
-        store.remember(capture, store.refs("refs/chrono/auto/")[-1][1])
+        store.remember(capture, last)
 
 
 def roll_back(store: Store, pre: CommitId, target: CommitId) -> None:
@@ -177,36 +174,36 @@ def remembers_deletions(root: str) -> bool:
     return kind == "ext4" and not any(journal.startswith(name + "-") for journal in journals)
 
 
-def medians(rounds: int, actions: dict[str, Callable[[], float]]) -> dict[str, float]:
-    found: dict[str, list[float]] = {name: [] for name in actions}
-    for _ in range(rounds):
-        for name, action in actions.items():
-            found[name].append(action())
-    return {name: statistics.median(values) for name, values in found.items()}
-
-
-def bench_first(folder: str, root: str) -> tuple[list[Row], Store, Shadow]:
-    store = Store.create(ProjectLayout(root))
-    shadow = Shadow(root, os.path.join(folder, "shadow.git"))
-    git_cpu = cpu_s(shadow.save)
-    own_cpu = cpu_s(lambda: save(store))
-    own_size = size_on_disk(os.path.join(store.layout.repo, "objects"))
-    git_size = size_on_disk(os.path.join(shadow.git_dir, "objects"))
+def bench_first(tree: Tree, shadow: Shadow | None) -> tuple[list[Row], Store]:
+    store = Store.create(ProjectLayout(tree.root))
+    own = cpu_s(lambda: save(store))
+    if shadow is None:
+        return [], store
+    git = cpu_s(shadow.save)
+    if "P5" not in tree.wanted:
+        return [], store
+    sizes = [size_on_disk(os.path.join(place, "objects")) for place in (store.layout.repo, shadow.git_dir)]
     rows = [
-        Row("P5 first savepoint, CPU / git shadow", own_cpu / git_cpu, 0.60, f"{own_cpu:.2f} s, {git_cpu:.2f} s"),
-        Row("P5 first savepoint, size / git shadow", own_size / git_size, 0.60, f"{own_size >> 10} KiB"),
+        tree.row("P5 first savepoint, CPU / git shadow", own / git, 0.60, {"own": own, "git": git}),
+        Row(tree.label, "P5 first savepoint, size / git shadow", sizes[0] / sizes[1], 0.60, f"{sizes[0] >> 10} KiB"),
     ]
-    return rows, store, shadow
+    return rows, store
 
 
-def bench_changes(root: str, store: Store, shadow: Shadow, rounds: int) -> list[Row]:
-    paths = all_files(root)
+def bench_changes(tree: Tree, store: Store, shadow: Shadow | None) -> list[Row]:
+    """P1 to P3. P1 and P3 have goals for trees of 10,000 files and more: below, what a call costs by itself shows."""
+    paths = all_files(tree.root)
+    is_large = len(paths) >= 10_000
     rows = []
-    time.sleep(0.05)
-    scan(store)
-    found = medians(rounds, {"walk": lambda: cpu_s(lambda: walk(root)), "own": lambda: cpu_s(lambda: scan(store))})
-    rows.append(Row("P1 no change / walk", found["own"] / found["walk"], 0.85, _ms(found)))
-    for count, against_walk, against_git in ((1, 0.90, 0.75), (100, None, 0.70)):
+    walked = {"walk": lambda: cpu_s(lambda: walk(tree.root))}
+    if "P1" in tree.wanted:
+        time.sleep(0.05)
+        last = save(store)
+        found = medians(tree.rounds, {**walked, "own": lambda: cpu_s(lambda: scan(store, last))})
+        rows.append(tree.row("P1 no change / walk", found["own"] / found["walk"], 0.85 if is_large else None, found))
+    for label, count, against_walk, against_git in (("P2", 1, 0.90, 0.75), ("P3", 100, None, 0.70)):
+        if label not in tree.wanted or shadow is None:
+            continue
         number = 0
 
         def edited(action: Callable[[], object], count: int = count) -> float:
@@ -217,60 +214,65 @@ def bench_changes(root: str, store: Store, shadow: Shadow, rounds: int) -> list[
             return cpu_s(action)
 
         found = medians(
-            rounds,
+            tree.rounds,
             {
-                "walk": lambda: cpu_s(lambda: walk(root)),
-                "own": lambda edited=edited: edited(lambda: save(store)),
-                "git": lambda edited=edited: edited(shadow.save),
+                **walked,
+                "own": partial(edited, lambda: save(store)),
+                "git": partial(edited, shadow.save),
             },
         )
-        label = "P2" if count == 1 else "P3"
-        many = "1 change" if count == 1 else f"{count} changes"
-        rows.append(Row(f"{label} {many}, synced / walk", found["own"] / found["walk"], against_walk, _ms(found)))
-        rows.append(Row(f"{label} {many}, synced / git shadow", found["own"] / found["git"], against_git, _ms(found)))
+        many = f"{label} {count} change{'s' if count > 1 else ''}, synced"
+        rows.append(tree.row(f"{many} / walk", found["own"] / found["walk"], against_walk, found))
+        goal = against_git if count == 1 or is_large else None
+        rows.append(tree.row(f"{many} / git shadow", found["own"] / found["git"], goal, found))
     return rows
 
 
-def bench_hints(root: str, store: Store, rounds: int) -> list[Row]:
-    """P4; the check that follows in the background is a row of its own, since nobody waits for it."""
-    paths = all_files(root)
+def bench_hints(tree: Tree, store: Store) -> list[Row]:
+    """P4, whose goals are for 100,000 files; the check in the background is a row of its own: nobody waits for it."""
+    paths = all_files(tree.root)
+    goals = (0.002, 0.03, 0.15) if len(paths) >= 100_000 else (None, None, None)
     hints = store.use_hints()
     save(store)
     time.sleep(0.05)
-    scan(store)
+    last = save(store)
     if not hints.check().done:
         print(f"P4 is not measured: {hints.stopped}", file=sys.stderr)
         return []
     rows = []
-    for count, target in ((0, 0.002), (1, 0.03), (100, 0.15)):
+    for count, goal in zip((0, 1, 100), goals, strict=True):
         number = 0
 
         def own(count: int = count) -> float:
-            nonlocal number
+            nonlocal number, last
             number += 1
             change(random.Random(-number).sample(paths, count), f"hinted {number}")
             time.sleep(0.03)
-            spent = cpu_s(lambda: save(store, hinted=True) if count else scan(store, hinted=True))
+            if count:
+                spent = cpu_s(lambda: save(store, hinted=True))
+                last = store.refs("refs/chrono/auto/")[-1][1]
+            else:
+                spent = cpu_s(lambda: scan(store, last, hinted=True))
             time.sleep(0.03)
             found = hints.check()
             assert found.done
             assert found.missed == ()
             return spent
 
-        found = medians(rounds, {"walk": lambda: cpu_s(lambda: walk(root)), "own": own})
+        found = medians(tree.rounds, {"walk": lambda: cpu_s(lambda: walk(tree.root)), "own": own})
         many = {0: "no change", 1: "1 change, synced"}.get(count, f"{count} changes, synced")
-        rows.append(Row(f"P4 hints, {many} / walk", found["own"] / found["walk"], target, _ms(found)))
-    checked = medians(rounds, {"walk": lambda: cpu_s(lambda: walk(root)), "own": lambda: cpu_s(hints.check)})
-    rows.append(Row("   the check in the background / walk", checked["own"] / checked["walk"], None, _ms(checked)))
+        rows.append(tree.row(f"P4 hints, {many} / walk", found["own"] / found["walk"], goal, found))
+    found = medians(3, {"walk": lambda: cpu_s(lambda: walk(tree.root)), "own": lambda: cpu_s(hints.check)})
+    rows.append(tree.row("P4 the check in the background / walk", found["own"] / found["walk"], None, found))
     store.close()
     return rows
 
 
-def bench_restore(root: str, store: Store, shadow: Shadow, rounds: int) -> list[Row]:
-    paths = all_files(root)
+def bench_restore(tree: Tree, store: Store, shadow: Shadow) -> list[Row]:
+    paths = all_files(tree.root)
     rows = []
-    wait_s = FORGETS_S if remembers_deletions(os.path.realpath(root)) else 0
-    for count, target in ((1, 0.2), (100, 0.8), (3000, 1.0)):
+    wait_s = FORGETS_S if remembers_deletions(os.path.realpath(tree.root)) else 0
+    for count, goal in ((1, 0.2), (100, 0.8), (3000, 1.0)):
         if count > len(paths):
             continue
         chosen = random.Random(count).sample(paths, count)
@@ -290,13 +292,16 @@ def bench_restore(root: str, store: Store, shadow: Shadow, rounds: int) -> list[
             time.sleep(wait_s)
             return cpu_s(lambda: shadow.restore(git_second))
 
-        found = medians(3 if count >= 1000 else max(3, rounds // 2), {"own": own, "git": git})
-        rows.append(Row(f"P7 restore {count} / read-tree -u --reset", found["own"] / found["git"], target, _ms(found)))
+        found = medians(1 if count >= 1000 else max(3, tree.rounds // 2), {"own": own, "git": git})
+        rows.append(tree.row(f"P7 restore {count} / read-tree -u --reset", found["own"] / found["git"], goal, found))
     return rows
 
 
-def bench_cold(root: str, store: Store, shadow: Shadow, rounds: int) -> list[Row]:
+def bench_cold(tree: Tree, store: Store, shadow: Shadow) -> list[Row]:
     """P6 by the clock, since it is the disk that is waited for."""
+    time.sleep(0.05)
+    last = save(store)
+    shadow.save()
 
     def cold(action: Callable[[], object]) -> float:
         os.sync()
@@ -307,47 +312,9 @@ def bench_cold(root: str, store: Store, shadow: Shadow, rounds: int) -> list[Row
         return time.perf_counter() - started
 
     found = medians(
-        max(3, rounds // 3),
-        {"own": lambda: cold(lambda: scan(store)), "git": lambda: cold(lambda: shadow.run("add", "-A"))},
+        3, {"own": lambda: cold(lambda: scan(store, last)), "git": lambda: cold(lambda: shadow.run("add", "-A"))}
     )
-    return [Row("P6 cold, no change / git add -A, by the clock", found["own"] / found["git"], 1.0, _ms(found))]
-
-
-def bench_sizes(folder: str, files: int, large_mib: int) -> list[Row]:
-    rows = []
-    if large_mib:
-        memory_mib, own_cpu, git_cpu = savepoint_sizes.large_file(folder, large_mib)
-        detail = f"own {own_cpu:.2f} s, git {git_cpu:.2f} s"
-        rows.append(Row(f"P8 {large_mib} MiB file, MiB of memory above idle", memory_mib, 64.0, ""))
-        rows.append(Row("P8 incompressible, CPU / git hash-object -w", own_cpu / git_cpu, 0.25, detail))
-    root = os.path.join(folder, "growing")
-    os.mkdir(root)
-    make_tree(root, files)
-    grown, most, store = savepoint_sizes.grow(root, 1000, 3)
-    rows.append(Row("P9 1,000 savepoints x 3 edits, MiB grown", grown / (1 << 20), 8.0, ""))
-    rows.append(Row("P9 loose objects at most", float(most), float(savepoint_sizes.MOST_LOOSE), ""))
-    git = ["git", "--git-dir", store.layout.repo]
-    first, last = (oid for _, oid in (store.refs("refs/chrono/auto/")[1], store.refs("refs/chrono/auto/")[-1]))
-
-    def run(*arguments: str) -> Callable[[], object]:
-        return lambda: subprocess.run([*git, *arguments], check=True, stdout=subprocess.DEVNULL)
-
-    found = medians(5, {"own": lambda: cpu_s(lambda: list(store.history())), "git": lambda: cpu_s(run("log", "--all"))})
-    rows.append(
-        Row("   1,000 savepoints: history / git log (less start-up)", found["own"] / found["git"], None, _ms(found))
-    )
-    found = medians(
-        5,
-        {
-            "own": lambda: cpu_s(lambda: store.plan_restore(last, first)),
-            "git": lambda: cpu_s(run("diff-tree", "-r", last, first)),
-        },
-    )
-    rows.append(
-        Row("   1,000 savepoints: plan / git diff-tree (less start-up)", found["own"] / found["git"], None, _ms(found))
-    )
-    run("fsck", "--strict")()
-    return rows
+    return [tree.row("P6 cold, no change / git add -A, by the clock", found["own"] / found["git"], 1.0, found)]
 
 
 def fetch_source(folder: str, requirement: str) -> str:
@@ -356,58 +323,106 @@ def fetch_source(folder: str, requirement: str) -> str:
     name = requirement.partition("==")[0]
     command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--no-binary", name, "-d", place]
     subprocess.run([*command, requirement], check=True)
-    root = os.path.join(folder, "tree")
+    root = os.path.join(folder, "source")
     os.mkdir(root)
     with tarfile.open(os.path.join(place, os.listdir(place)[0])) as archive:
         archive.extractall(root, filter="data")
     return root
 
 
-def _ms(found: dict[str, float]) -> str:
-    return ", ".join(f"{name} {seconds * 1000:.1f} ms" for name, seconds in found.items())
+def measure(tree: Tree) -> list[Row]:
+    """One run on one tree, which is left as it was but for some lines at the ends of files."""
+    needs_git = not tree.wanted.isdisjoint(("P2", "P3", "P5", "P6", "P7"))
+    walk(tree.root)
+    with tempfile.TemporaryDirectory(prefix="chrono-bench-shadow-", dir=os.path.dirname(tree.root)) as folder:
+        shadow = Shadow(tree.root, os.path.join(folder, "shadow.git")) if needs_git else None
+        try:
+            rows, store = bench_first(tree, shadow)
+            rows += bench_changes(tree, store, shadow)
+            if "P4" in tree.wanted:
+                rows += bench_hints(tree, store)
+            if "P6" in tree.wanted and shadow is not None:
+                rows += bench_cold(tree, store, shadow)
+            if "P7" in tree.wanted and shadow is not None:
+                rows += bench_restore(tree, store, shadow)
+        finally:
+            shutil.rmtree(os.path.join(tree.root, ".chrono"), ignore_errors=True)
+    return rows
 
 
-def run(options: argparse.Namespace) -> list[Row]:
-    folder = tempfile.mkdtemp(prefix="chrono-bench-")
-    try:
-        if options.source:
-            root = fetch_source(folder, options.source)
-        else:
-            root = os.path.join(folder, "tree")
-            os.mkdir(root)
-            make_tree(root, options.files)
-        walk(root)
-        rows, store, shadow = bench_first(folder, root)
-        rows += bench_changes(root, store, shadow, options.rounds)
-        rows += bench_hints(root, store, options.rounds)
-        if options.cold:
-            rows += bench_cold(root, store, shadow, options.rounds)
-        rows += bench_restore(root, store, shadow, options.rounds)
-        return rows + (bench_sizes(folder, options.files, options.large) if options.sizes else [])
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+def run(options: argparse.Namespace) -> Iterator[Row]:
+    """All rows of all runs, as they come."""
+    wanted = frozenset(options.rows) - (frozenset() if options.cold else {"P6"})
+    with tempfile.TemporaryDirectory(prefix="chrono-bench-") as folder:
+        trees = []
+        if not wanted <= {"P8", "P9"}:
+            for files in options.files:
+                root = os.path.join(folder, f"tree-{files}")
+                os.mkdir(root)
+                make_tree(root, files)
+                trees.append(Tree(root, f"{files:,} files", wanted, options.rounds or (15 if files <= 10_000 else 5)))
+            if options.source:
+                root = fetch_source(folder, options.source)
+                trees.append(Tree(root, options.source, wanted, options.rounds or 15))
+        for number in range(options.runs):
+            for tree in trees:
+                yield from measure(tree)
+            if "P8" in wanted:
+                yield from savepoint_sizes.bench_large(folder, options.large)
+            if "P9" in wanted and number == 0:  # sizes do not depend on how busy the machine is
+                root = os.path.join(folder, "growing")
+                os.mkdir(root)
+                make_tree(root, 10_000)
+                yield from savepoint_sizes.bench_growth(root)
+
+
+def report(rows: list[Row]) -> str:
+    """A line for each row of each tree: what each run measured, and in how many of them the goal was met."""
+    lines = []
+    found: dict[tuple[str, str], list[Row]] = {}
+    for row in rows:
+        found.setdefault((row.tree, row.name), []).append(row)
+    shown = None
+    for (tree, name), same in sorted(found.items(), key=lambda item: list(found).index((item[0][0], item[0][1]))):
+        if tree != shown:
+            lines.append(f"\n{tree}")
+            shown = tree
+        ratios = " ".join(f"{row.ratio:.2g}".rjust(6) for row in same)
+        goal = same[0].goal
+        verdict = ""
+        if goal is not None:
+            met = sum(row.ratio <= goal for row in same)
+            word = "met   " if 3 * met >= 2 * len(same) else "MISSED"
+            verdict = f"{word} goal {goal:<6g} in {met} of {len(same)} runs"
+        lines.append(f"  {name:44} {ratios}  {verdict:34}  {same[-1].detail}".rstrip())
+    return "\n".join(lines)
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--files", type=int, default=10_000)
-    parser.add_argument("--rounds", type=int, default=15)
-    parser.add_argument("--source", metavar="REQUIREMENT", help="measure a published source tree, such as Django==5.1")
-    parser.add_argument("--sizes", action="store_true", help="P8 and P9 too, which take some minutes")
-    parser.add_argument("--large", type=int, default=1024, metavar="MIB")
-    parser.add_argument("--cold", action="store_true", help="P6 too; needs root")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--files", type=int, nargs="*", default=[1000, 10_000, 100_000], help="sizes of made trees")
+    parser.add_argument("--source", metavar="REQUIREMENT", default="Django==5.1", help="a published source tree")
+    parser.add_argument("--no-source", dest="source", action="store_const", const="")
+    parser.add_argument("--rows", nargs="+", choices=EVERY, default=EVERY)
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--rounds", type=int, help="repetitions within a run; 15, for large trees 5")
+    parser.add_argument("--large", type=int, default=1024, metavar="MIB", help="size of the large file of P8")
+    parser.add_argument("--cold", action="store_true", help="P6 too; needs root, and slows the whole machine")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args(arguments)
-    rows = run(options)
+    started = time.monotonic()
+    rows = []
+    for row in run(options):
+        rows.append(row)
+        if sys.stderr.isatty():
+            told = f"\r{len(rows)} measured, {row.tree}: {row.name}"
+            print(told.ljust(100)[:100], end="\r", file=sys.stderr, flush=True)
     if options.json:
         print(json.dumps([row._asdict() for row in rows], indent=1))
         return 0
-    tree = options.source or f"{options.files} files"
-    print(f"{tree}, medians of {options.rounds} interleaved rounds, CPU of user and system")
-    for row in rows:
-        verdict = "" if row.target is None else ("  ok" if row.ratio <= row.target else "  OVER")
-        bound = "" if row.target is None else f"<= {row.target:.2f}"
-        print(f"{row.name:46} {row.ratio:6.3f} {bound:8}{verdict:6}  {row.detail}")
+    print("Ratios of CPU time (user and system), medians of interleaved rounds; one column a run")
+    print(report(rows))
+    print(f"\n{options.runs} runs in {(time.monotonic() - started) / 60:.0f} minutes")
     return 0
 
 

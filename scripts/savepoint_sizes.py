@@ -11,7 +11,10 @@ import random
 import resource
 import subprocess
 import sys
+import tempfile
 import time
+
+from savepoint_measures import Row, cpu_s, medians
 
 from chrono.ids import CommitId
 from chrono.layout import ProjectLayout
@@ -63,6 +66,44 @@ def large_file(folder: str, size_mib: int) -> tuple[float, float, float]:
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     git_cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     return (max(saved_kib, done_kib) - idle_kib) / 1024, float(words[3]), git_cpu
+
+
+def bench_large(folder: str, size_mib: int) -> list[Row]:
+    """P8."""
+    with tempfile.TemporaryDirectory(dir=folder) as place:
+        memory_mib, own, git = large_file(place, size_mib)
+    label = f"a file of {size_mib} MiB"
+    return [
+        Row(label, "P8 MiB of memory above idle", memory_mib, 64.0, ""),
+        Row(label, "P8 saved, CPU / git hash-object -w", own / git, 0.25, f"own {own:.2f} s, git {git:.2f} s"),
+    ]
+
+
+def bench_growth(root: str) -> list[Row]:
+    """P9 on the tree at `root`, and what reading so long a history costs."""
+    grown, most, store = grow(root, 1000, 3)
+    label = "1,000 savepoints x 3 edits"
+    git = ["git", "--git-dir", store.layout.repo]
+    first, last = (oid for _, oid in (store.refs("refs/chrono/auto/")[1], store.refs("refs/chrono/auto/")[-1]))
+
+    def run(*arguments: str) -> float:
+        return cpu_s(lambda: subprocess.run([*git, *arguments], check=True, stdout=subprocess.DEVNULL))
+
+    log = medians(5, {"own": lambda: cpu_s(lambda: list(store.history())), "git": lambda: run("log", "--all")})
+    plan = medians(
+        5,
+        {
+            "own": lambda: cpu_s(lambda: store.plan_restore(last, first)),
+            "git": lambda: run("diff-tree", "-r", last, first),
+        },
+    )
+    run("fsck", "--strict")
+    return [
+        Row(label, "P9 MiB grown after packing", grown / (1 << 20), 8.0, ""),
+        Row(label, "P9 loose objects at most", float(most), float(MOST_LOOSE), ""),
+        Row(label, "P9 history / git log (less start-up)", log["own"] / log["git"], None, ""),
+        Row(label, "P9 plan / git diff-tree (less start-up)", plan["own"] / plan["git"], None, ""),
+    ]
 
 
 class Unsynced(Disk):

@@ -17,8 +17,10 @@ from chrono.store.reading import key_of
 from chrono.store.statcache import Folder, Key
 
 THREADS = 4
-COLD_NS = 15_000
-"""Slower than this a call, the kernel reads from the disk: then several threads wait at once (measured)."""
+COLD_NS = 10_000
+"""Waiting longer than this a call, the kernel reads from the disk: then several threads wait at once (measured)."""
+_CALLS_A_WAIT = 40
+"""A block of a disk holds the inodes of about so many files at most."""
 _names_of = attrgetter("st_nlink")
 _FIRST = 200
 _SHARE = 64
@@ -62,17 +64,27 @@ def _ask_all(root: bytes, folders: Sequence[Folder], doubts: Doubts, shared: lis
     private = unshare_cwd()
     waiting = iter(folders)
     asked = 0
-    started = time.perf_counter_ns()
+    started, worked = time.perf_counter_ns(), time.thread_time_ns()
     while asked < _FIRST:
         part = list(islice(waiting, 8))
         if not part:
             return
         _ask_part(root, part, doubts, shared, private)
         asked += sum(1 + len(folder.names) for folder in part)
-    if time.perf_counter_ns() - started < COLD_NS * asked:
-        _ask_part(root, list(waiting), doubts, shared, private)
-    else:
+    waited_ns = time.perf_counter_ns() - started - (time.thread_time_ns() - worked)
+    if waited_ns > COLD_NS * asked and _gave_way(asked):
         _ask_in_threads(root, list(waiting), doubts, shared)
+    else:
+        _ask_part(root, list(waiting), doubts, shared, private)
+
+
+def _gave_way(asked: int) -> bool:
+    """Whether this thread, which has only asked so far, often waited of its own accord: for a disk. On a busy machine
+    it also waits for its turn, which more threads would only make worse."""
+    import resource
+
+    who = getattr(resource, "RUSAGE_THREAD", None)  # Linux has it
+    return who is None or resource.getrusage(who).ru_nvcsw * _CALLS_A_WAIT > asked
 
 
 def _ask_in_threads(root: bytes, folders: list[Folder], doubts: Doubts, shared: list[bytes] | None) -> None:

@@ -42,7 +42,8 @@ def test_what_changed_is_found_however_it_is_asked(project: Project, monkeypatch
     if how == "paths":
         monkeypatch.setattr(probe, "unshare_cwd", lambda: False)
     if how == "cold":
-        monkeypatch.setattr(probe, "COLD_NS", 0)
+        monkeypatch.setattr(probe, "_gave_way", lambda asked: True)
+        monkeypatch.setattr(probe, "COLD_NS", -1 << 60)
         monkeypatch.setattr(probe, "_FIRST", 20)
         monkeypatch.setattr(probe, "_SHARE", 2)
     assert doubts(project, base) == {}
@@ -64,7 +65,7 @@ def test_what_could_not_be_asked_is_in_doubt(
     project: Project, monkeypatch: pytest.MonkeyPatch, recwarn: pytest.WarningsRecorder, how: str
 ) -> None:
     base = base_of(project)
-    monkeypatch.setattr(probe, "COLD_NS", 0 if how == "cold" else 1 << 60)
+    monkeypatch.setattr(probe, "_gave_way", lambda asked: how == "cold")
     monkeypatch.setattr(probe, "_FIRST", 0)
     monkeypatch.setattr(probe, "_SHARE", 2)
     monkeypatch.setattr(probe, "key_of", lambda found: 1 // 0)
