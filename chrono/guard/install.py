@@ -71,6 +71,7 @@ class HookReport(NamedTuple):
 
     `fired` is what the installed command answered; empty where there is none. `seen` is when a session of the client
     last reported through the hook (RFC 3339), None where none ever did. `gaps`: what these hooks cannot guard.
+    `only_in`: the folder in which the client must be started to read this file, where that is another one than here.
     """
 
     client: str
@@ -81,11 +82,13 @@ class HookReport(NamedTuple):
     fired: tuple[Fired, ...]
     seen: str | None
     gaps: tuple[str, ...] = ()
+    only_in: str | None = None
 
     @property
     def holds(self) -> bool:
-        """Whether a dangerous call is refused and a harmless one runs."""
-        return bool(self.hooks) and not self.problems and all(fired.holds for fired in self.fired)
+        """Whether a dangerous call is refused and a harmless one runs, of a client that is started here."""
+        well = bool(self.hooks) and not self.problems and all(fired.holds for fired in self.fired)
+        return well and self.only_in is None
 
 
 class Status(NamedTuple):
@@ -154,7 +157,7 @@ def uninstall_everywhere(environ: Mapping[str, str], by: Actor) -> tuple[Uninsta
     for memory in settings.remembered(home):
         adapter = load_adapter(memory.client)
         plan = settings.plan_uninstall(adapter, memory.path, home)
-        _record("guard.uninstall", _Where(adapter, "user", memory.path, os.sep, home), by, environ)
+        _record("guard.uninstall", _Where(adapter, "user", memory.path, os.sep, home, os.sep), by, environ)
         settings.apply(plan)
         settings.forget(home, memory.path)
         done.append(Uninstalled(memory.client, "", memory.path, plan.changes))
@@ -220,19 +223,7 @@ def status(start: str, environ: Mapping[str, str], *, client: str = DEFAULT_CLIE
         if any(report.path == where.path for report in reports):
             continue
         reports.append(_report(where, environ))
-    if not any(report.holds for report in reports if report.scope == "user"):
-        reports = [_seen_from(os.path.realpath(start), report) for report in reports]
     return Status(tuple(reports))
-
-
-def _seen_from(folder: str, report: HookReport) -> HookReport:
-    """The report with a problem where a client that is started in `folder` does not read the project's file."""
-    where = find_project(folder)
-    if not report.hooks or SUBFOLDER not in report.gaps or where is None or where.root == folder:
-        return report
-    named = "" if report.client == DEFAULT_CLIENT else f" {report.client}"
-    problem = f"{SUBFOLDER}, and this is one: start it in {where.root}, or: chrono guard install{named} --scope user"
-    return report._replace(problems=(*report.problems, problem))
 
 
 def boot_path() -> str:
@@ -241,13 +232,14 @@ def boot_path() -> str:
 
 
 class _Where(NamedTuple):
-    """One scope of one client, and the project that its self-test runs in."""
+    """One scope of one client, the project that its self-test runs in, and the folder that it was asked about."""
 
     adapter: AgentAdapter
     scope: str
     path: str
     project: str
     home: HomeLayout
+    start: str
 
     @classmethod
     def of(cls, start: str, environ: Mapping[str, str], scope: str, client: str) -> _Where:
@@ -258,7 +250,7 @@ class _Where(NamedTuple):
         layout = find_project(real)
         project = layout.root if layout is not None else real
         path = adapter.settings_path(scope, project=project, user_home=user_home(environ))
-        return cls(adapter, scope, path, project, home_layout(environ))
+        return cls(adapter, scope, path, project, home_layout(environ), real)
 
 
 def _report(where: _Where, environ: Mapping[str, str]) -> HookReport:
@@ -277,7 +269,9 @@ def _report(where: _Where, environ: Mapping[str, str]) -> HookReport:
     problems.extend(f"the hook does not hold: {_outcome(one)}" for one in fired if not one.holds)
     seen = last_session(where, environ) if found.hooks else None
     gaps = where.adapter.gaps(where.scope)
-    return HookReport(where.adapter.name, where.scope, where.path, found.hooks, tuple(problems), fired, seen, gaps)
+    only_in = where.project if found.hooks and SUBFOLDER in gaps and where.start != where.project else None
+    name, scope = where.adapter.name, where.scope
+    return HookReport(name, scope, where.path, found.hooks, tuple(problems), fired, seen, gaps, only_in)
 
 
 def last_session(where: _Where, environ: Mapping[str, str]) -> str | None:

@@ -107,3 +107,9 @@ def _named(error: BaseException) -> tuple[str, str]:
 def _sentence(text: str) -> str:
     text = text.strip() or "no reason is known"
     return text if text.endswith((".", "!", "?")) else text + "."
+
+
+def user_scope(client: str) -> str:
+    """The command that guards `client` in every folder."""
+    named = "" if client == "claude-code" else f" {client}"
+    return f"chrono guard install{named} --scope user"

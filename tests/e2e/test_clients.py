@@ -16,7 +16,6 @@ from typing import Any
 
 import pytest
 
-from chrono.agents.protocol import SUBFOLDER
 from chrono.agents.registry import adapter
 from tests.e2e import mcp_files, other_clients
 from tests.e2e.fake_llm import Before, ToolUse, Turn
@@ -254,7 +253,7 @@ def test_a_client_started_in_a_subfolder_is_guarded_or_doctor_says_that_it_is_no
     below = scene.project / "below"
     below.mkdir()
     scene.play([[scene.wicked("bare-below")]], below="below")
-    told = f"{SUBFOLDER}, and this is one" in scene.doctor(below).stdout
+    told = f"only where it is started in {scene.project}, not here" in scene.doctor(below).stdout
     assert (below / "bare-below").exists() == told
 
 

@@ -106,12 +106,16 @@ def _lost(screen: Screen, start: str) -> list[Check]:
 
 
 def _hook(report: HookReport) -> Check:
+    from chrono.guard.wording import user_scope
     from chrono.workspace.health import Check
 
     what = f"guard {report.scope}"
     if report.problems:
         level = "fail" if report.hooks else "warn"
         return Check(level, what, "; ".join(report.problems), f"look at {report.path}, then run chrono guard status")
+    if report.only_in is not None:
+        state = f"{report.client} reads {report.path} only where it is started in {report.only_in}, not here"
+        return Check("warn", what, state, f"start it there, or run {user_scope(report.client)}")
     seen = f"last session {report.seen}" if report.seen else "no session seen yet"
     return Check("ok", what, f"{report.client} obeys the hook in {report.path} ({seen})")
 

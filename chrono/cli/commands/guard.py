@@ -99,6 +99,7 @@ def run_status(ctx: typer.Context, clients: Clients = None, every: All = False, 
     What the hooks of a client cannot guard is told by chrono doctor.
     """
     from chrono.guard.install import hooked_clients, status
+    from chrono.guard.wording import user_scope
 
     screen = screen_of(ctx)
     if clients or every:
@@ -119,8 +120,11 @@ def run_status(ctx: typer.Context, clients: Clients = None, every: All = False, 
             screen.line(Styled(name, "bold"))
         for report in one.reports:
             _print_report(screen, report)
+        below = next((report.only_in for report in one.reports if report.only_in is not None), None)
         if one.guarded:
             screen.line(Styled("guarded", "green"))
+        elif below is not None:
+            screen.line(Styled("not guarded here", "red"), f"   start it in {below}, or: {user_scope(name)}")
         else:
             named = "" if name == "claude-code" else f" {name}"
             screen.line(Styled("not guarded", "red"), f"   put the guard in: chrono guard install{named}")
@@ -175,6 +179,8 @@ def _chosen(screen: Screen, clients: list[str] | None, every: bool) -> tuple[str
 
 
 def _print_installed(screen: Screen, done: Installed) -> None:
+    from chrono.guard.wording import user_scope
+
     screen.line(Styled("installed" if done.changed else "installed already", "green"), f"  {done.path}")
     _print_fired(screen, done.fired)
     if done.misses:
@@ -182,8 +188,7 @@ def _print_installed(screen: Screen, done: Installed) -> None:
         for miss in done.misses:
             screen.text(f"  - {miss}", indent=4)
     if done.scope == "project":
-        named = "" if done.client == "claude-code" else f" {done.client}"
-        screen.line("every folder at once: ", Styled(f"chrono guard install{named} --scope user", "bold"))
+        screen.line("every folder at once: ", Styled(user_scope(done.client), "bold"))
 
 
 def run_hook(
@@ -231,6 +236,8 @@ def _print_report(screen: Screen, report: HookReport) -> None:
     state = (
         Styled("holds", "green")
         if report.holds
+        else Styled("is not read here", "yellow")
+        if report.only_in is not None and not report.problems
         else Styled("broken", "red")
         if report.hooks
         else Styled("no hook", "dim")
@@ -279,4 +286,6 @@ def _report_json(report: HookReport) -> dict[str, shapes.Json]:
         "problems": list(report.problems),
         "fired": _fired_json(report.fired),
         "seen": report.seen,
+        "gaps": list(report.gaps),
+        "only_in": report.only_in,
     }

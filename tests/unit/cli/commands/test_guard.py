@@ -77,3 +77,18 @@ def test_the_service_is_off_here_and_that_is_said(project: Path, chrono: Any) ->
     assert chrono("service", "--json").json == {"running": []}
     assert chrono("service", "stop", "--json").json == {"stopped": []}
     assert chrono("service", "stop", CLAUDECODE="1").code == 4
+
+
+def test_settings_that_the_client_does_not_read_here_guard_nothing_here(
+    guarded: Path, chrono: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(guarded / "src")
+    ran = chrono("guard", "status")
+    assert ran.code == 1 and f"start it in {guarded}" in ran.out
+    assert f"only where it is started in {guarded}, not here" in chrono("doctor").out
+    assert chrono("guard", "install", "--scope", "user").code == 0
+    assert chrono("guard", "status").code == 0
+
+
+def test_doctor_tells_what_no_hook_of_the_client_can_do(guarded: Path, chrono: Any) -> None:
+    assert "a linked work tree has them only where they are committed" in chrono("doctor").out
