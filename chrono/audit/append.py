@@ -83,6 +83,7 @@ class AuditLog:
         self._live: Live | None = None
         self._head_fd = -1
         self._inode = (0, 0)
+        self._begin = b""  # the first line of the file that is open, once it was looked at
         self._seen = (0, 0)  # size and mtime of the log when `_tail` was its end
         self._tail: Tail | None = None
         self._signer: Signer | None = None
@@ -126,7 +127,7 @@ class AuditLog:
         self._witness.close()
 
     def _close_files(self) -> None:
-        live, head_fd, self._live, self._head_fd = self._live, self._head_fd, None, -1
+        live, head_fd, self._live, self._head_fd, self._begin = self._live, self._head_fd, None, -1, b""
         if live is not None:
             live.text.close()
         if head_fd >= 0:
@@ -174,8 +175,7 @@ class AuditLog:
         mark, tail = state.mark, self._tail
         if tail is None or stamp != self._seen or mark is None or (mark.size, mark.leaf) != _size_leaf(tail):
             assert self._pin is not None
-            if not segments(self.place) and log_id(self.place) != self.log_id:
-                self.refuse_headless()
+            self._hold_begin()
             expected = Expected(self.log_id, self._pin.active, self._pin.signed_from, self._pin.turn)
             found = find_tail(self.place, self._opened, self._head_fd, tail, state, expected, boot_id())
             self._tail, self._notes = found.tail, (*self._notes, *found.notes)
@@ -211,6 +211,16 @@ class AuditLog:
         self._live = self._live_of(fd)
         self._head_fd, _ = open_plain(self.place.head, os.O_RDWR | os.O_CREAT)
         return info.st_size, info.st_mtime_ns
+
+    def _hold_begin(self) -> None:
+        """The log still has its first record; one look is enough where the file begins as it did."""
+        fd = self._opened.fd
+        if self._begin and os.pread(fd, len(self._begin), 0) == self._begin:
+            return
+        if not segments(self.place) and log_id(self.place) != self.log_id:
+            self.refuse_headless()
+        line, newline, _ = os.pread(fd, MAX_LINE_BYTES + 1, 0).partition(b"\n")
+        self._begin = line + newline if newline else b""
 
     def _create(self) -> os.stat_result:
         fd, info = open_plain(self.place.log, os.O_RDWR | os.O_CREAT | os.O_EXCL)
@@ -304,7 +314,7 @@ class AuditLog:
         self._at_step("closed")
         tail = self._tail
         self._opened.text.close()
-        self._live = None
+        self._live, self._begin = None, b""
         os.rename(self.place.log, segment_path(self.place, first, PLAIN))
         self._at_step("renamed")
         self._create()
