@@ -6,18 +6,22 @@ The store's own files are left to `record.local` and `record.reading`; docs/form
 from __future__ import annotations
 
 import json
+import os
 import urllib.parse
 from typing import Any
 
 from chrono.errors import ChronoError
+from chrono.files import atomic_write
 from chrono.record import frames
 from chrono.record.local import StoreWriter
 from chrono.record.plane import HttpPlane
-from chrono.record.reading import NoSuchTrace, StoredTrace, read_trace
+from chrono.record.reading import NoSuchTrace, StoredTrace, files_path, read_trace
 from chrono.record.shapes import TRACE_ID, misshapen
 from chrono.tuples import NamedTuple
 
 FORMAT = "chrono-trace/1"
+MOST_BYTES = 1 << 30
+"""Of one exported file."""
 
 
 class NotATrace(ChronoError):
@@ -35,8 +39,19 @@ class Imported(NamedTuple):
 def exported(trace: StoredTrace) -> bytes:
     """The trace as one JSON file; the same trace gives the same bytes."""
     value = {"format": FORMAT, "trace": trace.trace, "spans": trace.spans, "envelopes": trace.envelopes}
+    if trace.files is not None:
+        value["files"] = trace.files
     # ASCII: a lone surrogate stays what it was, and any tool reads it
     return json.dumps(value, indent=1).encode() + b"\n"
+
+
+def load(path: str) -> StoredTrace:
+    """The trace in an exported file. Raises NotATrace, OSError."""
+    with open(path, "rb") as file:
+        data = file.read(MOST_BYTES + 1)
+    if len(data) > MOST_BYTES:
+        raise NotATrace(f"{path} has more than {MOST_BYTES >> 20} MiB")
+    return parsed(data)
 
 
 def parsed(data: bytes) -> StoredTrace:
@@ -52,10 +67,10 @@ def parsed(data: bytes) -> StoredTrace:
         spans = tuple(value.get("spans") or ())
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise NotATrace(f"this is no exported trace: {error!r}", "write one with: chrono trace export TRACE") from None
-    return _one_trace(value.get("trace"), spans, envelopes)
+    return _one_trace(value.get("trace"), spans, envelopes, value.get("files"))
 
 
-def _one_trace(trace: Any, spans: tuple[Any, ...], envelopes: tuple[Any, ...]) -> StoredTrace:
+def _one_trace(trace: Any, spans: tuple[Any, ...], envelopes: tuple[Any, ...], files: Any = None) -> StoredTrace:
     """What came from elsewhere, once it is sure that every reader here can take it. Raises NotATrace."""
     announced = () if trace is None else (trace,)
     for kind, records in ((frames.TRACE, announced), (frames.SPAN, spans), (frames.ENVELOPE, envelopes)):
@@ -69,7 +84,9 @@ def _one_trace(trace: Any, spans: tuple[Any, ...], envelopes: tuple[Any, ...]) -
     trace_id = ids.pop()
     if not TRACE_ID.fullmatch(trace_id):
         raise NotATrace(f"{trace_id[:40]!r} is no id of a trace: 32 hex digits")
-    return StoredTrace(trace_id, trace, spans, envelopes)
+    if not isinstance(files, dict | None):
+        raise NotATrace("this is no exported trace: files is not what it must be")
+    return StoredTrace(trace_id, trace, spans, envelopes, files=files)
 
 
 def fetched(plane: HttpPlane, trace_id: str) -> StoredTrace:
@@ -117,5 +134,16 @@ def import_trace(folder: str, trace: StoredTrace) -> Imported:
         writer.sync()
     finally:
         writer.close()
+    if trace.files is not None:
+        _keep_files(folder, trace.trace_id, trace.files)
     total = len(trace.spans) + len(trace.envelopes) + (trace.trace is not None)
     return Imported(trace.trace_id, len(new), total - len(new))
+
+
+def _keep_files(folder: str, trace_id: str, files: Any) -> None:
+    """Beside the store; the first that came stay."""
+    path = files_path(folder, trace_id)
+    if os.path.exists(path):
+        return
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    atomic_write(path, json.dumps(files).encode())

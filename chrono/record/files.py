@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Protocol, cast
 
+from chrono.errors import ChronoError
 from chrono.plugins import PluginGroup
 from chrono.record.hooks import log
 from chrono.record.session import RecordingSession
@@ -29,6 +30,11 @@ class Point(Protocol):
     @property
     def tree(self) -> str: ...
 
+    @property
+    def folder(self) -> str:
+        """Where the program was, below the project's root, with "/"."""
+        ...
+
 
 class SavepointSource(Protocol):
     """Takes savepoints of one project; threads may share it."""
@@ -38,11 +44,16 @@ class SavepointSource(Protocol):
         ...
 
 
+class NoFiles(ChronoError):
+    """A recording that names no savepoint."""
+
+
 class Files(NamedTuple):
     """What a span says of the files; None where it does not."""
 
     savepoint_before: str | None
     savepoint_after: str | None
+    folder: str | None
 
 
 _lock = threading.Lock()
@@ -61,6 +72,7 @@ def note_files(session: RecordingSession, moment: str) -> None:
         )
         session.metadata[f"chrono.savepoint.{moment}"] = point.savepoint
         session.metadata[f"chrono.tree.{moment}"] = point.tree
+        session.metadata.setdefault("chrono.folder", point.folder)
     except Exception:
         log.warning("the files could not be saved %s span %s", moment, session.span_id, exc_info=True)
 
@@ -68,8 +80,20 @@ def note_files(session: RecordingSession, moment: str) -> None:
 def files_of(span: Mapping[str, Any]) -> Files:
     """The facts of a recorded span. Other recorders' spans have none."""
     metadata = span.get("metadata") or {}
-    before, after = (metadata.get(f"chrono.savepoint.{moment}") for moment in (BEFORE, AFTER))
-    return Files(before if isinstance(before, str) else None, after if isinstance(after, str) else None)
+    names = (f"chrono.savepoint.{BEFORE}", f"chrono.savepoint.{AFTER}", "chrono.folder")
+    return Files(*(value if isinstance(value := metadata.get(name), str) else None for name in names))
+
+
+def first_files(spans: Iterable[Mapping[str, Any]]) -> tuple[str, Files]:
+    """What the first of `spans` that says it says of the files, and the savepoint when it began. Raises NoFiles."""
+    for span in spans:
+        files = files_of(span)
+        if files.savepoint_before is not None:
+            return files.savepoint_before, files
+    raise NoFiles(
+        "the recording does not say how the files were",
+        "record with CHRONO_RECORD_RECORD_FILES=on, inside a chrono project",
+    )
 
 
 def _source(folder: str) -> SavepointSource | None:

@@ -6,9 +6,11 @@ A file stands by itself (its pieces are in it), so the unit is the file. One tha
 from __future__ import annotations
 
 import os
+from datetime import datetime
 
 from chrono.record.cursor import delivered_to
 from chrono.record.frames import DamagedStore
+from chrono.record.reading import FILES_FOLDER
 from chrono.record.storefile import StoreFile, file_names, writer_lives
 from chrono.tuples import NamedTuple
 
@@ -55,6 +57,8 @@ def prune(folder: str, bounds: Bounds) -> Pruned:
             count -= 1
             undelivered_bytes += due[name]
     _forget_cursors(folder)
+    if removed:
+        _forget_files(folder)
     return Pruned(tuple(removed), undelivered_bytes)
 
 
@@ -80,6 +84,33 @@ def _forget_cursors(folder: str) -> None:
                     os.unlink(os.path.join(place, name))
                 except FileNotFoundError:
                     pass
+
+
+def _forget_files(folder: str) -> None:
+    """Removes files of imported traces that are older than all that is left."""
+    begun = [_begun(os.path.join(folder, name)) for name in file_names(folder)[:1]]
+    place = os.path.join(folder, FILES_FOLDER)
+    try:
+        names = os.listdir(place)
+    except FileNotFoundError:
+        return
+    for name in names:
+        path = os.path.join(place, name)
+        try:
+            if not begun or os.stat(path).st_mtime < begun[0]:
+                os.unlink(path)
+        except FileNotFoundError:
+            continue
+
+
+def _begun(path: str) -> float:
+    """When a store file was begun, as its header says; seconds since the epoch, 0 where it cannot be read."""
+    try:
+        with StoreFile(path) as file:
+            header = file.header()
+        return datetime.fromisoformat(header.started_at).timestamp() if header is not None else 0.0
+    except (OSError, DamagedStore, ValueError):
+        return 0.0
 
 
 def _lives(path: str) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from chrono.errors import ChronoError
@@ -17,6 +17,8 @@ from chrono.record.frames import Damage, DamagedStore, Frame
 from chrono.record.shapes import misshapen
 from chrono.record.storefile import StoreFile, file_names
 from chrono.tuples import NamedTuple
+
+FILES_FOLDER = "files"
 
 Json = Any
 """A JSON value; of a record as it was written, unknown members too."""
@@ -58,13 +60,16 @@ class Summary(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class StoredTrace:
     """All that the store has of one trace: `trace` (None where it was never announced), spans and envelopes in the
-    order of their start, each in its newest state; `damaged` records that could not be read."""
+    order of their start, each in its newest state; `damaged` records that could not be read. `files`: the savepoint
+    that came with the trace, as it is written in an exported file (`workspace.parcels`); of a stored one `with_files`
+    reads it."""
 
     trace_id: str
     trace: Json | None
     spans: tuple[Json, ...]
     envelopes: tuple[Json, ...]
     damaged: int = 0
+    files: Json | None = None
 
 
 @dataclass(slots=True)
@@ -151,6 +156,21 @@ def read_trace(folder: str, trace_id: str) -> StoredTrace:
         tuple(sorted(envelopes.values(), key=in_order)),
         damaged,
     )
+
+
+def files_path(folder: str, trace_id: str) -> str:
+    """Where the files that came with a trace lie."""
+    return os.path.join(folder, FILES_FOLDER, trace_id + ".json")
+
+
+def with_files(folder: str, trace: StoredTrace) -> StoredTrace:
+    """The trace with the files that came with it, where some did and a reader can take them. Raises OSError."""
+    try:
+        with open(files_path(folder, trace.trace_id), "rb") as file:
+            value = json.loads(file.read())
+    except (FileNotFoundError, ValueError, RecursionError):
+        return trace
+    return replace(trace, files=value) if isinstance(value, dict) else trace
 
 
 def in_order(envelope: Json) -> tuple[str, int]:

@@ -56,10 +56,9 @@ def replay_file(
 
 def read_file(path: str) -> StoredTrace:
     """The trace of an exported file. Raises NotATrace, OSError."""
-    from chrono.record.exchange import parsed
+    from chrono.record.exchange import load
 
-    with open(path, "rb") as file:
-        return parsed(file.read())
+    return load(path)
 
 
 def stored_or_fetched(trace_id: str) -> StoredTrace:

@@ -60,14 +60,23 @@ class Checkout:
     """Writes `contents` into a folder that exists and is empty.
 
     `root` is the project: a file there that has the wanted content is cloned. Every content is checked against its
-    id, whichever way it came.
+    id, whichever way it came. Paths that `leave` says so of are not written.
     """
 
-    def __init__(self, root: bytes, contents: Contents, blob: Blob, disk: Disk, clone: Clone = reflink) -> None:
+    def __init__(
+        self,
+        root: bytes,
+        contents: Contents,
+        blob: Blob,
+        disk: Disk,
+        clone: Clone = reflink,
+        leave: Callable[[bytes], bool] = is_ours_to_leave,
+    ) -> None:
         self._contents = contents
         self._blob = blob
         self._disk = disk
         self._clone = clone
+        self._leave = leave
         self._project = FolderHandles(root)
         self._may_clone = True
         self._modes: list[tuple[bytes, int]] = []
@@ -93,7 +102,7 @@ class Checkout:
         below = []
         for name, found in sorted(self._contents.list(oid).items()):
             path = folder + b"/" + name if folder else name
-            if is_ours_to_leave(path):
+            if self._leave(path):
                 continue
             entry = self._contents.entry(path, found)
             fd = handles.fd(folder)

@@ -30,6 +30,7 @@ from chrono.store.memory import Memory, open_contents, read_rules
 from chrono.store.metadata import EMPTY
 from chrono.store.metadata import parse as parse_metadata
 from chrono.store.objects import HashOnly, NewObjects, Objects
+from chrono.store.parcel import Object, gather
 from chrono.store.reading import FileReader
 from chrono.store.refresh import Refresh
 from chrono.store.refs import AUTO, META, OPERATIONS, RESCUE, Refs
@@ -447,6 +448,11 @@ class Store:
         """Writes all that `commit` holds into `folder`, an empty one. Raises NoSuchSavepoint, StoreError."""
         made = Checkout(self._root, self._contents(commit), self._objects.blob, self._disk)
         return made.into(os.fsencode(folder))
+
+    def parcel(self, commit: CommitId) -> Iterator[Object]:
+        """The objects of a savepoint, to be taken elsewhere. Raises NoSuchSavepoint, StoreError."""
+        self._history.raw(commit)
+        return gather(self._objects, commit)
 
     def changed_in(self, folder: str, commit: CommitId) -> tuple[Change, ...]:
         """What differs in `folder` from `commit`, which was checked out there; modes do not count."""

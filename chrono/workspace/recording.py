@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 
 from chrono.layout import find_project
@@ -16,18 +17,21 @@ from chrono.workspace.savepoints import save
 
 
 class Point(NamedTuple):
-    """A savepoint by its commit, and the tree it holds; both ids in hexadecimal."""
+    """A savepoint by its commit, and the tree it holds; both ids in hexadecimal. `folder` is the one that was asked
+    for, below the project's root and with "/"; "." for the root."""
 
     savepoint: str
     tree: str
+    folder: str
 
 
 class ProjectSource:
-    """Takes savepoints of one project. Threads may share it: they wait for each other."""
+    """Takes savepoints of the project around `folder`. Threads may share it: they wait for each other."""
 
-    def __init__(self, root: str) -> None:
+    def __init__(self, folder: str) -> None:
         self._environ = environment()
-        self._ws = Workspace.open(root, self._environ)
+        self._ws = Workspace.open(folder, self._environ)
+        self._folder = os.path.relpath(os.path.realpath(folder), self._ws.root).replace(os.sep, "/")
         self._lock = threading.Lock()
 
     def take(self, note: str, trailers: tuple[tuple[str, str], ...] = ()) -> Point:
@@ -38,7 +42,7 @@ class ProjectSource:
         with self._lock:
             by = actor(self._environ, source="sdk")
             commit = save(self._ws, "auto", note, by, trailers=trailers).commit
-            return Point(commit, self._ws.store.content(commit).tree)
+            return Point(commit, self._ws.store.content(commit).tree, self._folder)
 
 
 class _Projects:
@@ -48,8 +52,7 @@ class _Projects:
 
     def __call__(self, folder: str) -> ProjectSource | None:
         """None where there is no project."""
-        layout = find_project(folder)
-        return ProjectSource(layout.root) if layout is not None else None
+        return ProjectSource(folder) if find_project(os.path.realpath(folder)) is not None else None
 
 
 source = _Projects()

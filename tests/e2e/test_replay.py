@@ -117,6 +117,24 @@ def test_a_request_runs_again_on_the_files_as_they_were(tmp_path: Path) -> None:
     said, value = replayed("--run", "edit")
     assert said == "one" and value["files"] == [] and len(value["savepoint"]) == 40
     assert notes.read_text() == "something else"
+
+    # on a machine that has nothing but the exported file
+    run(project, "-m", "chrono", "trace", "export", trace, "--with-files", "-o", "../incident.json", **home)
+    elsewhere = {"CHRONO_HOME": str(tmp_path / "elsewhere")}
+    there = tmp_path / "there"
+    there.mkdir()
+    assert run(there, "-m", "chrono", "trace", "import", "../incident.json", **elsewhere).returncode == 0
+    for named in ("../incident.json", trace):
+        command = ("-m", "chrono", "replay", "--files", "--run", "edit", named, "--", sys.executable, program)
+        done = run(there, *command, **elsewhere)
+        assert (done.returncode, done.stdout) == (0, "one\n"), done.stderr
+    incident = json.loads((tmp_path / "incident.json").read_text())
+    incident["files"]["objects"].pop()
+    (tmp_path / "incident.json").write_text(json.dumps(incident))
+    for command, rest in ((("trace", "import"), ()), (("replay", "--files"), ("--", sys.executable, program))):
+        done = run(there, "-m", "chrono", *command, "../incident.json", *rest, **elsewhere)
+        assert done.returncode == 1 and done.stdout == "" and "lack" in done.stderr
+
     without = recorded(tmp_path)
     done = run(tmp_path, "-m", "chrono", "replay", "--files", without, "--", sys.executable, "agent.py", "abc")
     assert done.returncode == 1 and "does not say how the files were" in done.stderr

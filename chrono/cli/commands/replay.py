@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from chrono.cli.options import Json, screen_of
-from chrono.cli.place import here, workspace
+from chrono.cli.place import workspace
 from chrono.cli.text import Styled, count, one_line
 from chrono.errors import ChronoError, UsageError
 
@@ -86,7 +86,7 @@ def run(
                 "processes": report.processes,
                 "calls": report.calls,
                 "divergences": as_json(report.divergences),
-                "savepoint": place.files.savepoint_before if place.files is not None else None,
+                "savepoint": place.savepoint,
                 "files": None if left is None else [{"path": one.path, "kind": one.kind} for one in left],
             }
         )
@@ -116,14 +116,14 @@ def _split(rest: list[str]) -> tuple[str | None, list[str]]:
 
 def _found(trace: str, store: str | None) -> StoredTrace:
     """Raises what reading it raises, before anything runs."""
-    from chrono.record.reading import read_trace, trace_id_of
+    from chrono.record.reading import read_trace, trace_id_of, with_files
     from chrono.record.settings import get_settings, store_folder
     from chrono.record.sources import read_file
 
     if os.path.isfile(trace):
         return read_file(trace)
     folder = os.path.abspath(store) if store is not None else store_folder(get_settings())
-    return read_trace(folder, trace_id_of(folder, trace))
+    return with_files(folder, read_trace(folder, trace_id_of(folder, trace)))
 
 
 def _file(found: StoredTrace, scratch: str, span: str | None) -> str:
@@ -139,11 +139,11 @@ def _file(found: StoredTrace, scratch: str, span: str | None) -> str:
 
 
 class _Place:
-    """Where the program runs. `folder` None: here."""
+    """Where the program runs, and how the files there can be compared. `folder` None: here."""
 
-    def __init__(self, folder: str | None = None, files: Files | None = None) -> None:
+    def __init__(self, folder: str | None = None, savepoint: str | None = None) -> None:
         self.folder = folder
-        self.files = files
+        self.savepoint = savepoint
 
     def left(self) -> tuple[Change, ...] | None:
         """How the files differ from what the recorded run had left; None where that is not known."""
@@ -151,43 +151,57 @@ class _Place:
 
 
 class _Scratch(_Place):
-    """A scratch worktree of the project, `folder` in it standing for the current one."""
+    """A scratch worktree of the project here."""
 
-    def __init__(self, ws: Workspace, worktree: str, files: Files) -> None:
-        super().__init__(os.path.join(worktree, os.path.relpath(os.path.realpath(here()), ws.root)), files)
-        self._ws, self._worktree = ws, worktree
+    def __init__(self, ws: Workspace, worktree: str, savepoint: str, files: Files) -> None:
+        super().__init__(_below(worktree, files), savepoint)
+        self._ws, self._worktree, self._after = ws, worktree, files.savepoint_after
 
     def left(self) -> tuple[Change, ...] | None:
-        assert self.files is not None
-        after = self.files.savepoint_after
-        return None if after is None else self._ws.store.changed_in(self._worktree, self._ws.store.resolve(after))
+        if self._after is None:
+            return None
+        return self._ws.store.changed_in(self._worktree, self._ws.store.resolve(self._after))
 
 
 @contextmanager
 def _folder(screen: Screen, found: StoredTrace, span: str | None, wanted: bool) -> Iterator[_Place]:
-    """Raises ChronoError where the recording does not say how the files were, NoSuchSavepoint."""
+    """The files that came with the trace, else those of the project here.
+
+    Raises NoFiles, BadParcel, NoSuchSavepoint.
+    """
     if not wanted:
         yield _Place()
         return
-    from chrono.record.files import files_of
+    from chrono.record.files import first_files
+
+    savepoint, files = first_files(one for one in found.spans if span in (None, one["span_id"]))
+    if found.files is not None and found.files.get("savepoint") == savepoint:
+        from chrono.workspace import parcels
+
+        parcel = parcels.unpacked(found.files)
+        for path in parcel.left_out:
+            screen.warning(f"{one_line(path)} leads out of the folder: it is left out")
+        with parcels.scratch(parcel) as folder:
+            yield _Place(_below(folder, files), savepoint)
+        return
     from chrono.workspace import worktrees
 
-    known = (files_of(one) for one in found.spans if span in (None, one["span_id"]))
-    files = next((one for one in known if one.savepoint_before is not None), None)
-    if files is None or files.savepoint_before is None:
-        raise ChronoError(
-            "the recording does not say how the files were",
-            "record with CHRONO_RECORD_RECORD_FILES=on, inside a chrono project",
-        )
     ws = workspace(screen)
     try:
-        with worktrees.scratch(ws, "replay", ws.store.resolve(files.savepoint_before)) as worktree:
-            place = _Scratch(ws, worktree, files)
-            if place.folder is None or not os.path.isdir(place.folder):
-                raise ChronoError(f"{here()} did not exist then", "go to a folder that did")
-            yield place
+        with worktrees.scratch(ws, "replay", ws.store.resolve(savepoint)) as worktree:
+            yield _Scratch(ws, worktree, savepoint, files)
     finally:
         ws.close()
+
+
+def _below(root: str, files: Files) -> str:
+    """The folder below `root` that the recorded program ran in. Raises ChronoError where there is none: a recording
+    from elsewhere may name any."""
+    inside = os.path.realpath(root)
+    folder = os.path.realpath(os.path.join(inside, files.folder or "."))
+    if os.path.commonpath((inside, folder)) != inside or not os.path.isdir(folder):
+        raise ChronoError(f"the recorded program ran in {files.folder!r}, which is no folder of its savepoint")
+    return folder
 
 
 def _run(command: list[str], environ: dict[str, str], folder: str | None) -> int:

@@ -12,7 +12,7 @@ import typer
 
 from chrono.cli import audit_records, shapes
 from chrono.cli.options import Json, screen_of
-from chrono.cli.place import write_out
+from chrono.cli.place import workspace, write_out
 from chrono.cli.text import Part, Styled, age, count, one_line, size
 from chrono.errors import ChronoError, UsageError
 
@@ -136,21 +136,32 @@ def run_export(
     ctx: typer.Context,
     trace: TraceId,
     out: Annotated[str | None, typer.Option("--out", "-o", metavar="FILE", help="Write it there.")] = None,
+    with_files: Annotated[
+        bool, typer.Option("--with-files", help="With the project's files as they were when the trace began.")
+    ] = False,
+    include_secrets: Annotated[
+        bool,
+        typer.Option("--include-secrets", help="With --with-files: also credential-class files, .env and the like."),
+    ] = False,
     store: Store = None,
     json: Json = False,
 ) -> None:
     """Write one trace as one file.
 
     Another machine takes it in with `chrono trace import`, a test replays it. Without --out it goes to standard output.
+    With --with-files it holds every file that the savepoint does, as it is: nothing in them is masked.
     """
     from chrono.record.exchange import exported
     from chrono.record.reading import read_trace, trace_id_of
+    from chrono.record.reading import with_files as stored_files
 
     screen = screen_of(ctx)
     if json and out is None:
         raise UsageError("--json needs --out: without it, the file itself is what is printed")
     folder = _folder(store)
     found = read_trace(folder, trace_id_of(folder, trace))
+    if with_files:
+        found = _with_files(screen, stored_files(folder, found), include_secrets)
     data = exported(found)
     if out is None:
         screen.block(data.decode())
@@ -179,7 +190,13 @@ def run_import(
     from chrono.record.exchange import import_trace
 
     screen = screen_of(ctx)
-    done = import_trace(_folder(store), _from(source, trace))
+    found = _from(source, trace)
+    if found.files is not None:
+        from chrono.workspace.parcels import unpacked
+
+        for path in unpacked(found.files).left_out:
+            screen.warning(f"{one_line(path)} leads out of the folder: a replay will not have this link")
+    done = import_trace(_folder(store), found)
     if json:
         screen.value({"trace_id": done.trace_id, "written": done.written, "known": done.known})
         return
@@ -235,8 +252,26 @@ def _folder(store: str | None) -> str:
     return store_folder(get_settings())
 
 
+def _with_files(screen: Screen, found: StoredTrace, include_secrets: bool) -> StoredTrace:
+    """Raises NoFiles, NoSuchSavepoint, StoreError, Denied."""
+    import dataclasses
+
+    from chrono.record.files import first_files
+    from chrono.workspace.parcels import packed
+
+    if found.files is not None:
+        return found
+    ws = workspace(screen)
+    try:
+        return dataclasses.replace(
+            found, files=packed(ws, first_files(found.spans)[0], include_secrets=include_secrets)
+        )
+    finally:
+        ws.close()
+
+
 def _from(source: str, trace: str | None) -> StoredTrace:
-    from chrono.record.exchange import fetched, parsed
+    from chrono.record.exchange import fetched, load
     from chrono.record.plane import HttpPlane
     from chrono.record.settings import get_settings
 
@@ -252,8 +287,7 @@ def _from(source: str, trace: str | None) -> StoredTrace:
         finally:
             plane.close()
     try:
-        with open(source, "rb") as file:
-            return parsed(file.read())
+        return load(source)
     except OSError as error:
         raise ChronoError(f"{source} cannot be read: {error.strerror}") from None
 
