@@ -149,9 +149,10 @@ def with_tool(dialect: Dialect, call: Call, tool: str, given: Body, body: Body) 
     if known is not None:
         return _known_tool(known, call, tool, given)
     server = dialect.server(tool, body)
-    if server is not None:
-        return _mcp(call, tool, server, given)
-    return call._replace(kind="other", changes=tool not in dialect.harmless)
+    if server is not None or tool not in dialect.harmless:
+        # Clients name the tools of servers in many ways, and get new ones of their own: both are looked at alike.
+        return _mcp(call, tool, server or "", given)
+    return call._replace(kind="other")
 
 
 def _known_tool(known: Tool, call: Call, tool: str, given: Body) -> Call:
@@ -179,7 +180,8 @@ def patched(text: str, tool: str = "the patch") -> tuple[str, ...]:
 
 
 def _mcp(call: Call, tool: str, server: str, given: Body) -> Call:
-    """A tool of an MCP server: what looks like a command is one; what looks like a path counts for tools that write."""
+    """A tool of an MCP server, or one that nobody knows: what looks like a command is one; what looks like a path
+    counts for tools that write."""
     short = tool.removeprefix("mcp").lstrip("_").removeprefix(server).lstrip("_-")
     words = {word.lower() for word in _WORD.findall(short)}
     commands = [text for key in _COMMAND_KEYS for text in _texts(given.get(key), join=key != "commands")]

@@ -24,7 +24,7 @@ from tests.e2e.real_client import CHECKOUT, Ran, environment
 class Client(NamedTuple):
     """One client. `program` below its folder of node_modules; `shell` and `write` its two tools as the model names them.
 
-    - `aside`: the tool that has a subagent do what a prompt says.
+    - `aside`: the tool that has a subagent do what a prompt says; None where none can be started offline.
     - `serve` tells the client of an MCP server "files" that a command starts, `reach` names a tool of that server;
       None where no way is known to do so without a person.
     - `scope`: of the hooks.
@@ -36,7 +36,7 @@ class Client(NamedTuple):
     shell: Callable[[str], ToolUse]
     write: Callable[[Path, str], ToolUse]
     prepare: Callable[[Path, Path, int], dict[str, str]]
-    aside: Callable[[str], ToolUse]
+    aside: Callable[[str], ToolUse] | None
     serve: Callable[[Path, Path, list[str]], None] | None = None
     reach: Callable[[str, dict[str, object]], ToolUse] | None = None
     scope: str = "project"
@@ -311,7 +311,7 @@ DROID = Client(
     _bash("Execute", riskLevelReason="x", riskLevel="low", timeout=60),
     _writer("Create", "file_path", "content"),
     _droid,
-    _aside("Task", subagent_type="worker"),
+    None,  # its subagents need the vendor's daemon, which nobody reaches offline
     _listed(".factory/mcp.json", type="stdio", disabled=False),
     _named("files___{}"),
 )
