@@ -159,6 +159,9 @@ def run_command(m: Machine, text: str, redirects: tuple[Redirected, ...] = (), v
 
 
 def _program(m: Machine, name: str, rest: str, redirects: tuple[Redirected, ...], via: tuple[str, ...]) -> None:
+    if name == "\0" and m.upstream:
+        # A whole line that other commands have put out.
+        m.emit(["run-code", "cmd", name], builtin=True, via=via)
     program = name.replace("\\", "/") if "\\" in name else name
     base = program.rpartition("/")[2].lower().removesuffix(".exe")
     glued = re.match(r"(.*?cmd(?:\.exe)?)(/[ckr]\b.*)\Z", program, re.I)

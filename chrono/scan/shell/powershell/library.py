@@ -336,7 +336,8 @@ def _object(m: Machine, inner: Thing, name: str, args: tuple[Value, ...]) -> Val
     if kind.endswith("connection") and own == "createcommand":
         return Thing("object", "sqlcommand", (), inner.feeds)
     if kind == "reflection":
-        if any("amsi" in text_of(arg).lower() for arg in args):
+        # Fields of PowerShell itself are set for one reason only.
+        if any("amsi" in text_of(arg).lower() for arg in args) or (own == "setvalue" and inner.field("own")):
             m.emit(["Disable-Amsi"], builtin=True)
         return inner
     if kind.endswith(("eventlog", "eventlogsession")) and own in ("clear", "clearlog"):
@@ -401,6 +402,11 @@ def _com(m: Machine, inner: Thing, name: str, args: tuple[Value, ...]) -> Value:
         verb = "Set-ItemProperty" if own == "regwrite" else "Remove-ItemProperty"
         m.emit([verb, *map(text_of, args)], builtin=True)
         return Unknown()
+    if inner.name == "wscript.shell" and own == "createshortcut" and args:
+        return Thing("com", "shortcut", (("path", args[0]),))
+    if inner.name == "shortcut" and own == "save":
+        m.emit(["Set-Content", m.path(inner.field("path"))], builtin=True)
+        return None
     if inner.name == "shell.application" and own in ("shellexecute", "open"):
         run_line(m, args[0] if args else "", args[1] if len(args) > 1 else None, "ShellExecute")
         return Unknown()
@@ -461,6 +467,29 @@ def _process(m: Machine, inner: Thing, name: str, args: tuple[Value, ...]) -> Va
     return Unknown(inner.feeds)
 
 
+def _registry(m: Machine, inner: Thing, name: str, args: tuple[Value, ...]) -> Value:
+    """A key of the registry, opened through .NET."""
+    own = name.lstrip(".?=")
+    first = text_of(args[0]) if args else ""
+    below = concat([inner.name, "\\", first])
+    if own == "opensubkey":
+        return inner._replace(name=below)
+    if own == "createsubkey":
+        m.emit(["New-Item", below], builtin=True)
+        return inner._replace(name=below)
+    if own == "setvalue":
+        rest = (concat(["-Value:", text_of(arg)]) for arg in args[1:2])
+        m.emit(["Set-ItemProperty", inner.name, concat(["-Name:", first]), *rest], builtin=True)
+        return None
+    if own == "deletevalue":
+        m.emit(["Remove-ItemProperty", inner.name, concat(["-Name:", first])], builtin=True)
+        return None
+    if own in ("deletesubkey", "deletesubkeytree"):
+        m.emit(["Remove-Item", below, *(["-Recurse"] if own.endswith("tree") else [])], builtin=True)
+        return None
+    return Unknown()
+
+
 def _service(m: Machine, inner: Thing, name: str, args: tuple[Value, ...]) -> Value:
     own = name.lstrip(".?=")
     if own in ("name", "servicename", "displayname"):
@@ -496,6 +525,7 @@ _THINGS: dict[str, Callable[[Machine, Thing, str, tuple[Value, ...]], Value]] = 
     "wmi": _wmi,
     "process": _process,
     "service": _service,
+    "registry": _registry,
     "variable": _variable,
     "command": _command,
     "scriptblock": _blocked,

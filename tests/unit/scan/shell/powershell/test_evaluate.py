@@ -336,3 +336,33 @@ def test_a_process_of_the_text_is_its_own(argvs: Callable[[str], list[tuple[obje
 
 def test_an_alias_is_found_by_a_pattern(argvs: Callable[[str], list[tuple[object, ...]]]) -> None:
     assert argvs("& (Get-Alias ie?) 'use it'")[-1] == ("use", "it")
+
+
+def test_keys_of_the_registry_opened_through_dotnet_are_followed(
+    argvs: Callable[[str], list[tuple[object, ...]]],
+) -> None:
+    key = "$k = [Microsoft.Win32.Registry]::CurrentUser.OpenSubKey('A\\B', $true)"
+    assert argvs(f"{key}; $k.SetValue('n', 'v')")[-1] == ("Set-ItemProperty", "HKCU:\\A\\B", "-Name:n", "-Value:v")
+    assert argvs(f"{key}; $k.DeleteValue('n')")[-1] == ("Remove-ItemProperty", "HKCU:\\A\\B", "-Name:n")
+    assert argvs(f"{key}; $k.DeleteSubKeyTree('C')")[-1] == ("Remove-Item", "HKCU:\\A\\B\\C", "-Recurse")
+    assert argvs(f"{key}; $k.CreateSubKey('C')")[-1] == ("New-Item", "HKCU:\\A\\B\\C")
+    assert argvs(f"{key}; $k.GetValue('n')") == [] or argvs(f"{key}; $k.GetValue('n')")[-1][0] == "Invoke-Member"
+
+
+def test_a_shortcut_is_written_where_it_says(argvs: Callable[[str], list[tuple[object, ...]]]) -> None:
+    made = "$l = (New-Object -ComObject WScript.Shell).CreateShortcut('C:\\x.lnk'); $l.TargetPath = 'y'"
+    assert ("Set-Content", "C:\\x.lnk") in argvs(f"{made}; $l.Save()")
+    assert ("Set-Content", "C:\\x.lnk") not in argvs(made)
+
+
+def test_cmd_sees_what_the_text_put_into_the_environment(
+    argvs: Callable[[str], list[tuple[object, ...]]],
+) -> None:
+    assert argvs("$env:X = 'ver'; cmd /c %x% %Y%")[-1] == ("cmd", "/c", "ver", "%Y%")
+
+
+def test_a_private_field_of_powershell_is_set_for_one_reason(
+    argvs: Callable[[str], list[tuple[object, ...]]],
+) -> None:
+    assert ("Disable-Amsi",) in argvs("[Ref].Assembly.GetTypes() | % { $_.GetField('x').SetValue($null, 1) }")
+    assert ("Disable-Amsi",) not in argvs("[Ref].Assembly.GetTypes() | % { $_.GetField('x').GetValue($null) }")
