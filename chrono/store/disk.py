@@ -10,7 +10,9 @@ import ctypes
 import errno
 import os
 import stat
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Sequence
+from functools import partial
 
 AtStep = Callable[[str, bytes], None]
 
@@ -21,6 +23,8 @@ _DIRECTORY = getattr(os, "O_DIRECTORY", 0)
 
 READ_FILE = os.O_RDONLY | _CLOEXEC | _NOFOLLOW | _NONBLOCK
 READ_FOLDER = os.O_RDONLY | _CLOEXEC | _NOFOLLOW | _DIRECTORY
+
+SYNCS_AT_ONCE = 8
 
 
 def _silent(step: str, name: bytes) -> None:
@@ -66,14 +70,19 @@ class Disk:
     def fsync_folder(self, name: bytes) -> None:
         """Makes the names in a folder durable; a file system that cannot is accepted."""
         self._at_step("fsync", name)
-        fd = os.open(name, READ_FOLDER)
-        try:
-            os.fsync(fd)
-        except OSError as error:
-            if error.errno not in (errno.EINVAL, errno.ENOTSUP):
-                raise
-        finally:
-            os.close(fd)
+        _fsync_folder(name)
+
+    def fsync_all(self, fds: Sequence[int]) -> None:
+        """`fsync` of each, all at once: a journal serves together those that wait together."""
+        for _ in fds:
+            self._at_step("fsync", b"")
+        _at_once([partial(os.fsync, fd) for fd in fds])
+
+    def fsync_folders(self, names: Sequence[bytes]) -> None:
+        """`fsync_folder` of each, all at once."""
+        for name in names:
+            self._at_step("fsync", name)
+        _at_once([partial(_fsync_folder, name) for name in names])
 
     def syncfs(self, fd: int) -> None:
         """Everything written to the file system of `fd` becomes durable. Raises OSError (EIO)."""
@@ -168,3 +177,44 @@ def unshare_cwd() -> bool:
     except (OSError, AttributeError, TypeError):
         return False
     return answer == 0
+
+
+def _fsync_folder(name: bytes) -> None:
+    fd = os.open(name, READ_FOLDER)
+    try:
+        os.fsync(fd)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):
+            raise
+    finally:
+        os.close(fd)
+
+
+def _at_once(syncs: Sequence[Callable[[], None]]) -> None:
+    """Runs them in some threads, this one among them, and returns when all have ended. Raises the first error."""
+    left, errors = list(syncs), list[OSError]()
+
+    def run() -> None:
+        while True:
+            try:
+                one = left.pop()
+            except IndexError:
+                return
+            try:
+                one()
+            except OSError as error:
+                errors.append(error)
+
+    threads = []
+    for _ in range(min(len(left), SYNCS_AT_ONCE) - 1):
+        thread = threading.Thread(target=run, daemon=True)
+        try:
+            thread.start()
+        except RuntimeError:  # no more threads: this one does what is left
+            break
+        threads.append(thread)
+    run()
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise errors[0]

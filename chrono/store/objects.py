@@ -335,8 +335,7 @@ class NewObjects:
                 self._pack.finish()
                 self._pack = None
             self._write_loose()
-            for folder in sorted(self._folders):
-                self._disk.fsync_folder(folder)
+            self._disk.fsync_folders(sorted(self._folders))
             self._folders.clear()
 
     def abandon(self) -> None:
@@ -389,8 +388,7 @@ class NewObjects:
                 fd = self._disk.create(temp, 0o444)
                 written.append((temp, oid, fd))
                 self._disk.write(fd, deflate(b"%s %d\0%s" % (kind, len(data), data)))
-            for _, _, fd in written:
-                self._disk.fsync(fd)
+            self._disk.fsync_all([fd for _, _, fd in written])
             for temp, oid, _ in written:
                 self._name(temp, oid)
         except BaseException:

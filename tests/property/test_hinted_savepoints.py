@@ -12,7 +12,7 @@ import shutil
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -37,6 +37,10 @@ class Hasty(Disk):
     def fsync(self, fd: int) -> None: ...
 
     def fsync_folder(self, name: bytes) -> None: ...
+
+    def fsync_all(self, fds: Sequence[int]) -> None: ...
+
+    def fsync_folders(self, names: Sequence[bytes]) -> None: ...
 
 
 class Chaos:

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -36,6 +36,14 @@ class Volatile(Disk):
 
     def fsync_folder(self, name: bytes) -> None:
         self._at_step("fsync", name)
+
+    def fsync_all(self, fds: Sequence[int]) -> None:
+        for fd in fds:
+            self.fsync(fd)
+
+    def fsync_folders(self, names: Sequence[bytes]) -> None:
+        for name in names:
+            self.fsync_folder(name)
 
     def syncfs(self, fd: int) -> None:
         self._at_step("syncfs", b"")
