@@ -18,11 +18,12 @@ from chrono.audit.compare import Mismatch
 from chrono.audit.durable import settle
 from chrono.audit.keys import KeySettings, find_signer
 from chrono.audit.merkle import leaf_hash
+from chrono.audit.opened import Opened
 from chrono.audit.pin import Pin, Turn, read_pin, write_pin
-from chrono.audit.place import LogPlace, begin_of, log_id, open_plain, open_text, segment_path, segments, whereabouts
-from chrono.audit.record import MAX_LINE_BYTES, NO_PREV, ROTATE_PREFIX, Act, Actor, Entry, encode, read
-from chrono.audit.tail import Expected, Live, Tail, find_tail, hands_over
-from chrono.audit.text import PLAIN, Text, lines
+from chrono.audit.place import LogPlace, open_text, segment_path, segments, whereabouts
+from chrono.audit.record import NO_PREV, ROTATE_PREFIX, Act, Actor, Entry, encode, read
+from chrono.audit.tail import Expected, Tail, find_tail, hands_over
+from chrono.audit.text import PLAIN, lines
 from chrono.audit.witness import Alarm, Mark, Witness
 from chrono.canonical import Json
 from chrono.clock import Clock, rfc3339
@@ -80,10 +81,7 @@ class AuditLog:
         self._at_step = at_step
         self._witness = Witness(home.witness_log(log), home.witness_lock(log))
         self._pin_path = home.pin(log)
-        self._live: Live | None = None
-        self._head_fd = -1
-        self._inode = (0, 0)
-        self._begin = b""  # the first line of the file that is open, once it was looked at
+        self._files = Opened(place)
         self._seen = (0, 0)  # size and mtime of the log when `_tail` was its end
         self._tail: Tail | None = None
         self._signer: Signer | None = None
@@ -122,16 +120,9 @@ class AuditLog:
 
     def close(self) -> None:
         """Closes the files; the log opens them again by itself."""
-        self._close_files()
+        self._files.close()
         self._tail = None
         self._witness.close()
-
-    def _close_files(self) -> None:
-        live, head_fd, self._live, self._head_fd, self._begin = self._live, self._head_fd, None, -1, b""
-        if live is not None:
-            live.text.close()
-        if head_fd >= 0:
-            os.close(head_fd)
 
     def __del__(self) -> None:
         # Who forgets a workspace, say a long-lived program with the SDK, must not run out of descriptors.
@@ -169,15 +160,19 @@ class AuditLog:
 
     def _refresh(self, writing: Writing) -> None:
         """Brings `_tail` to the log's end, and writes what must be told before anything else."""
-        stamp = self._open_files()
+        stamp, same = self._files.look()
+        if not same:
+            self._tail, self._placed = None, False
+            self._witness.close()
         self._trust()
         state = self._witness.state()
         mark, tail = state.mark, self._tail
         if tail is None or stamp != self._seen or mark is None or (mark.size, mark.leaf) != _size_leaf(tail):
             assert self._pin is not None
-            self._hold_begin()
+            if not self._files.has_its_beginning(self.log_id):
+                self.refuse_headless()
             expected = Expected(self.log_id, self._pin.active, self._pin.signed_from, self._pin.turn)
-            found = find_tail(self.place, self._opened, self._head_fd, tail, state, expected, boot_id())
+            found = find_tail(self.place, self._files.live, self._files.head, tail, state, expected, boot_id())
             self._tail, self._notes = found.tail, (*self._notes, *found.notes)
             if found.mismatch is not None:
                 alarm = self._latch(found.mismatch)
@@ -193,70 +188,10 @@ class AuditLog:
         if self._opened_bytes() >= SEGMENT_BYTES:
             self.roll(writing, _CHRONO)
 
-    def _open_files(self) -> tuple[int, int]:
-        """Makes `_fd` and `_head_fd` the files that are there now; size and mtime of the log."""
-        try:
-            info = os.stat(self.place.log, follow_symlinks=False)
-        except FileNotFoundError:
-            self.close()
-            if not segments(self.place):
-                raise AuditTampered(f"the audit log {self.place.log} is gone", "run chrono audit --verify") from None
-            info = self._create()  # a crash between closing a segment and beginning the next, or worse: compare tells
-        if self._head_fd >= 0 and (info.st_dev, info.st_ino) == self._inode and info.st_nlink == 1:
-            return info.st_size, info.st_mtime_ns
-        self.close()
-        self._placed = False
-        fd, info = open_plain(self.place.log, os.O_RDWR | os.O_APPEND)
-        self._inode = (info.st_dev, info.st_ino)
-        self._live = self._live_of(fd)
-        self._head_fd, _ = open_plain(self.place.head, os.O_RDWR | os.O_CREAT)
-        return info.st_size, info.st_mtime_ns
-
-    def _hold_begin(self) -> None:
-        """The log still has its first record; one look is enough where the file begins as it did."""
-        fd = self._opened.fd
-        if self._begin and os.pread(fd, len(self._begin), 0) == self._begin:
-            return
-        if not segments(self.place) and log_id(self.place) != self.log_id:
-            self.refuse_headless()
-        line, newline, _ = os.pread(fd, MAX_LINE_BYTES + 1, 0).partition(b"\n")
-        self._begin = line + newline if newline else b""
-
-    def _create(self) -> os.stat_result:
-        fd, info = open_plain(self.place.log, os.O_RDWR | os.O_CREAT | os.O_EXCL)
-        os.close(fd)
-        return info
-
-    def _live_of(self, fd: int) -> Live:
-        """The file `fd`, and where in the log it begins. Where it is empty, the segments before it are needed, too."""
-        line, newline, _ = os.pread(fd, MAX_LINE_BYTES + 1, 0).partition(b"\n")
-        begin = begin_of(line) if newline else None
-        if newline or not segments(self.place):
-            base = begin.offset if begin is not None else 0
-            return Live(Text.of(fd, base), fd, base)
-        try:
-            text = open_text(self.place)
-        except BaseException:
-            os.close(fd)
-            raise
-        reading, part = text.parts[-1].fd, text.parts[-1]._replace(fd=fd)
-        text = Text((*text.parts[:-1], part))
-        os.close(reading)
-        return Live(text, fd, part.start)
-
-    @property
-    def _opened(self) -> Live:
-        assert self._live is not None
-        return self._live
-
     def _opened_bytes(self) -> int:
         """Bytes of the file that grows."""
         assert self._tail is not None
-        return self._tail.offset - self._opened.base
-
-    def _stamp(self) -> tuple[int, int]:
-        info = os.fstat(self._opened.fd)
-        return info.st_size, info.st_mtime_ns
+        return self._tail.offset - self._files.live.base
 
     def _trust(self) -> None:
         """Loads pin and key where they changed; refuses a log that is not this home's, and a key that is not its."""
@@ -307,30 +242,21 @@ class AuditLog:
         A crash between any two steps leaves a log that verifies: the next writer goes on from where this one stopped.
         """
         assert self._tail is not None
-        first = self._first()
+        first = self._files.first
         said: Json = {"bytes": self._opened_bytes(), "first": first, "records": self._tail.tree.size + 1 - first}
         writing.append(Entry("segment.close", by, Act(more=(("segment", said),))))
-        os.fdatasync(self._opened.fd)
+        os.fdatasync(self._files.live.fd)
         self._at_step("closed")
         tail = self._tail
-        self._opened.text.close()
-        self._live, self._begin = None, b""
-        os.rename(self.place.log, segment_path(self.place, first, PLAIN))
+        self._files.put_aside(segment_path(self.place, first, PLAIN))
         self._at_step("renamed")
-        self._create()
+        self._files.create()
         fsync_dir(self.place.folder)
         self._at_step("created")
-        fd, info = open_plain(self.place.log, os.O_RDWR | os.O_APPEND)
-        self._inode = (info.st_dev, info.st_ino)
-        self._live = Live(Text.of(fd, tail.offset), fd, tail.offset)
+        self._files.go_on(tail.offset)
         self._tail = tail
         self._begin_file(writing, first)
         self._at_step("opened")
-
-    def _first(self) -> int:
-        """The number of the first record in the file that grows."""
-        begin = begin_of(os.pread(self._opened.fd, MAX_LINE_BYTES, 0).partition(b"\n")[0])
-        return begin.first if begin is not None else 0
 
     def _begin_file(self, writing: Writing, before: int | None = None) -> None:
         """Writes the first record of a file that is to follow a segment, where it is not there yet."""
@@ -456,23 +382,24 @@ class AuditLog:
             self._take_back(tail)
             raise
         self._at_step("witness")
-        self._tail, self._seen, self._notes = after, self._stamp(), ()
+        self._tail, self._seen, self._notes = after, self._files.stamp, ()
         return Receipt(n, after.leaf, n + 1, root.hex())
 
     def _write_line(self, data: bytes) -> None:
-        written = os.write(self._opened.fd, data)
+        written = os.write(self._files.live.fd, data)
         if written != len(data):
             raise OSError(errno.ENOSPC, "only part of an audit record could be written", self.place.log)
 
     def _write_head(self, tail: Tail, note: str) -> None:
         size, leaf = _size_leaf(tail)
-        head.write(self._head_fd, head.Head(self.log_id, size, tail.offset, leaf, tuple(tail.tree.hashes), note))
+        head.write(self._files.head, head.Head(self.log_id, size, tail.offset, leaf, tuple(tail.tree.hashes), note))
 
     def _take_back(self, tail: Tail) -> None:
         """Nobody was told of the record: better none than one without witness."""
         try:
-            os.ftruncate(self._opened.fd, tail.offset - self._opened.base)
-            head.wipe(self._head_fd, tail.tree.size + 1)
+            live = self._files.live
+            os.ftruncate(live.fd, tail.offset - live.base)
+            head.wipe(self._files.head, tail.tree.size + 1)
         except OSError:
             pass  # then it is a torn tail, or adopted, by the next append
 
@@ -513,9 +440,9 @@ class Writing:
         log, sync_fd, end = self._log, -1, 0
         self._held = False
         try:
-            if self.appended and log._live is not None:
+            if self.appended and log._files:
                 # another thread may have other files open once the lock is gone
-                sync_fd = os.dup(log._live.fd)
+                sync_fd = os.dup(log._files.live.fd)
                 end = log._opened_bytes() if log._tail is not None else 0
         finally:
             self._lock.__exit__()
