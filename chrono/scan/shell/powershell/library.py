@@ -9,9 +9,10 @@ from collections.abc import Callable
 
 from chrono.scan.shell.powershell import operators
 from chrono.scan.shell.powershell.evaluation import index
+from chrono.scan.shell.powershell.files import OPENS, opened
 from chrono.scan.shell.powershell.machine import Machine
 from chrono.scan.shell.powershell.starts import run_line
-from chrono.scan.shell.powershell.statics import OPENS, cast, opened, static
+from chrono.scan.shell.powershell.statics import cast, static
 from chrono.scan.shell.powershell.values import (
     MAX_ITEMS,
     Choice,

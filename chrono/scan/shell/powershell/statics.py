@@ -5,11 +5,11 @@ Methods of objects are left to `library`.
 
 from __future__ import annotations
 
-from binascii import Error as DecodeError
-from binascii import a2b_base64, b2a_base64
 from collections.abc import Callable
 
 from chrono.scan.shell.powershell import operators
+from chrono.scan.shell.powershell.encodings import decoded, encoded, from_base64, to_base64
+from chrono.scan.shell.powershell.files import file_member, path_member, stream
 from chrono.scan.shell.powershell.lexer import TooMuch, Unread
 from chrono.scan.shell.powershell.machine import Machine
 from chrono.scan.shell.powershell.parser import parse
@@ -17,7 +17,6 @@ from chrono.scan.shell.powershell.starts import run_line
 from chrono.scan.shell.powershell.syntax import Block
 from chrono.scan.shell.powershell.values import (
     MAX_ITEMS,
-    MAX_TEXT_CHARS,
     UNKNOWN,
     Closure,
     Thing,
@@ -32,10 +31,6 @@ from chrono.scan.shell.powershell.values import (
     text_of,
 )
 
-MAX_INFLATED_BYTES = 500_000
-ENCODED = ("base64",)
-"""Stands for a program that hides text: what comes of decoding something that is not known."""
-
 
 def static(m: Machine, kind: str, name: str, args: tuple[Value, ...]) -> Value:
     """What `[kind]::name(args)` yields; `.name` reads a property."""
@@ -44,14 +39,14 @@ def static(m: Machine, kind: str, name: str, args: tuple[Value, ...]) -> Value:
     if work is not None:
         return work(m, args)
     if kind in ("io.file", "file", "io.directory", "directory"):
-        return _file(m, kind, own, args)
+        return file_member(m, kind, own, args)
     if kind.endswith("fileio.filesystem") and own in ("deletefile", "deletedirectory"):
         m.emit(
             ["Remove-Item", m.path(args[0]) if args else "\0", *(["-Recurse"] if "dir" in own else [])], builtin=True
         )
         return None
     if kind in ("io.path", "path"):
-        return _path(m, own, args)
+        return path_member(m, own, args)
     if kind.startswith(("text.encoding", "text.utf8encoding", "text.unicodeencoding", "text.asciiencoding")):
         return Thing("object", f"text.encoding.{own}" if own != "new" else kind)
     if own in ("gettype", "gettypes", "assembly") or kind == "ref":
@@ -100,7 +95,7 @@ def _new(m: Machine, kind: str, args: tuple[Value, ...]) -> Value:
         return Thing("object", "process", tuple(f for f in fields if f[1] is not None))
     if kind in ("io.memorystream", "io.streamreader", "io.compression.deflatestream", "io.compression.gzipstream",
                 "io.stringreader", "io.streamwriter", "io.filestream"):  # fmt: skip
-        return _stream(m, kind, args)
+        return stream(m, kind, args)
     if kind == "string" and args:
         if type(args[0]) is tuple:
             return operators.join(args[0], "")
@@ -150,107 +145,15 @@ def _event_log(m: Machine, kind: str, own: str, args: tuple[Value, ...]) -> Valu
     return Thing("object", kind, (("name", args[0] if own == "new" and args else "*"),))
 
 
-def _stream(m: Machine, kind: str, args: tuple[Value, ...]) -> Value:
-    source: Value = args[0] if args else None
-    if type(source) is tuple and len(source) == 1:
-        source = source[0]
-    value = source
-    if isinstance(source, Thing) and source.kind == "object":
-        value = source.field("value") if source.name == "stream" else Unknown(source.feeds)
-    if kind == "io.filestream" and isinstance(source, str):
-        return opened(m, m.path(source), "open", args[1:])
-    if kind == "io.streamwriter" and isinstance(source, str):
-        return opened(m, m.path(source), "openwrite" if args[1:] else "createtext", ())
-    if kind == "io.streamreader" and isinstance(source, str):
-        m.emit(["Get-Content", m.path(source)], builtin=True)
-        return Thing("object", "stream", (("value", Unknown((("Get-Content", source),))),))
-    if type(value) is tuple:
-        value = _bytes(value)
-    if kind.endswith(("deflatestream", "gzipstream")):
-        value = _inflated(value)
-    return Thing("object", "stream", (("value", value),), feeds_of(value))
-
-
-def _inflated(value: Value) -> Value:
-    if not isinstance(value, bytes):
-        return Unknown((*feeds_of(value), ENCODED))
-    import zlib
-
-    for window in (-15, 31, 15):
-        try:
-            found = zlib.decompressobj(window)
-            return found.decompress(value, MAX_INFLATED_BYTES) or Unknown((ENCODED,))
-        except zlib.error:
-            continue
-    return Unknown((ENCODED,))
-
-
-# --- encodings
-
-
-def _bytes(value: Value) -> Value:
-    """An array of numbers as bytes, or something unknown from the same source."""
-    if isinstance(value, bytes):
-        return value
-    if type(value) is tuple:
-        numbers = [number_of(item) for item in value]
-        if all(n is not None and 0 <= n < 256 for n in numbers):
-            return bytes(int(n) for n in numbers if n is not None)
-    if isinstance(value, int) and 0 <= value < 256:
-        return bytes([value])
-    return Unknown((*feeds_of(value), *(() if feeds_of(value) else (ENCODED,))))
-
-
-def _decoded(kind: str, value: Value) -> Value:
-    raw = _bytes(value)
-    if not isinstance(raw, bytes):
-        return fed("\0", feeds_of(raw) or (ENCODED,))
-    if "unicode" in kind and "big" in kind:
-        codec = "utf-16-be"
-    elif "unicode" in kind:
-        codec = "utf-16-le"
-    elif "utf32" in kind:
-        codec = "utf-32-le"
-    elif "utf7" in kind:
-        codec = "utf-7"
-    else:
-        codec = "utf-8"
-    return raw[:MAX_TEXT_CHARS].decode(codec, "replace").replace("\0", "\ufffd")
-
-
-def _encoded(kind: str, value: Value) -> Value:
-    text = text_of(value)
-    if "\0" in text:
-        return Unknown(feeds_of(value))
-    codec = "utf-16-le" if "unicode" in kind else "utf-8"
-    return tuple(text.encode(codec, "surrogatepass")[:MAX_ITEMS])
-
-
-def _from_base64(m: Machine, args: tuple[Value, ...]) -> Value:
-    text = text_of(args[0]) if args else ""
-    if "\0" in text:
-        return Unknown((*feeds_of(args[0]), ENCODED))
-    try:
-        return a2b_base64("".join(text.split()) + "=" * (-len("".join(text.split())) % 4))
-    except (DecodeError, ValueError):
-        return Unknown((ENCODED,))
-
-
-def _to_base64(m: Machine, args: tuple[Value, ...]) -> Value:
-    raw = _bytes(args[0]) if args else None
-    return (
-        b2a_base64(raw, newline=False).decode()
-        if isinstance(raw, bytes)
-        else Unknown(feeds_of(args[0] if args else None))
-    )
+# --- casts
 
 
 def cast(m: Machine, kind: str, value: Value) -> Value:
     """A value as another type; one whose type is not known here stays what it is."""
     if kind.startswith("(decode "):
-        return _decoded(kind, value)
+        return decoded(kind, value)
     if kind.startswith("(encode "):
-        return _encoded(kind, value)
+        return encoded(kind, value)
     if kind == "char":
         number = number_of(value) if not isinstance(value, str) or (value.isdigit() and len(value) > 1) else None
         if type(value) is tuple:
@@ -326,95 +229,7 @@ def _block(m: Machine, args: tuple[Value, ...]) -> Value:
         return Thing("scriptblock", "", (), feeds_of(value))
 
 
-# --- files and processes
-
-
-def _file(m: Machine, kind: str, own: str, args: tuple[Value, ...]) -> Value:
-    path = m.path(args[0]) if args else "\0"
-    if own == "delete":
-        tree = kind.endswith("directory") and len(args) > 1 and args[1] is not False
-        m.emit(["Remove-Item", path, *(["-Recurse"] if tree else [])], builtin=True)
-        return None
-    if own in ("move", "copy", "replace"):
-        verb = "Copy-Item" if own == "copy" else "Move-Item"
-        m.emit([verb, path, *(concat(["-Destination:", m.path(arg)]) for arg in args[1:2])], builtin=True)
-        return None
-    if kind.endswith("directory") and own.startswith(("create", "setaccesscontrol")):
-        return Thing("item", path)
-    if own in OPENS:
-        return opened(m, path, own, args[1:])
-    if own.startswith(("writeall", "appendall", "setaccesscontrol", "setattributes", "encrypt")):
-        verb = "Add-Content" if own.startswith("append") else "Set-Content"
-        if own.startswith("writeall") and len(args) > 1 and not any(text_of(item) for item in elements_of(args[1])):
-            verb = "Clear-Content"
-        m.emit([verb, path], builtin=True)
-        if len(args) > 1:
-            content = _decoded("utf8", args[1]) if own == "writeallbytes" else args[1]
-            m.write(args[0], content, own.startswith("append"))
-        return None
-    if own.startswith(("readall", "opentext", "readlines")):
-        argv = m.emit(["Get-Content", path], builtin=True)
-        text = m.known_file(path)
-        if text is not None and own in ("readalltext", "readalllines", "readlines"):
-            return text if own == "readalltext" else tuple(text.splitlines())
-        return Unknown((argv,))
-    if own in ("getfiles", "getdirectories", "enumeratefiles", "enumeratedirectories", "getfilesystementries"):
-        name = text_of(args[1]) if len(args) > 1 else "*"
-        base = path.rstrip("/\\")
-        deep = len(args) > 2
-        found = f"{base}/\0{name.lstrip('*')}" if deep and name.strip("*") else f"{base}/{name}"
-        return (Thing("item", found, (("base", base), ("recurse", deep and not name.strip("*.")))),)
-    if own == "setcurrentdirectory":
-        m.go(path)
-        return None
-    return Unknown()
-
-
-OPENS = frozenset(("open", "openread", "openwrite", "create", "createtext"))
-_EMPTYING = frozenset(("create", "createtext", "truncate", "2", "5"))
-_READING = frozenset(("openread", "read", "1"))
-
-
-def opened(m: Machine, path: str, own: str, args: tuple[Value, ...]) -> Value:
-    """A stream over a file: `own` is how it is opened, `args` are the mode and the access where they are given."""
-    words = [text_of(arg).lower() for arg in args[:2]]
-    if own in _EMPTYING or (own == "open" and words[:1] and words[0] in _EMPTYING):
-        verb = "Clear-Content"
-    elif own in _READING or (own == "open" and words[1:] and words[1] in _READING):
-        verb = "Get-Content"
-    else:
-        verb = "Set-Content"
-    argv = m.emit([verb, path], builtin=True)
-    held = Unknown((argv,)) if verb == "Get-Content" else UNKNOWN
-    return Thing("object", "stream", (("value", held), ("path", path)))
-
-
-def _path(m: Machine, own: str, args: tuple[Value, ...]) -> Value:
-    if own == "combine":
-        parts = [text_of(item) for arg in args for item in elements_of(arg)]
-        joined = parts[:1]
-        for part in parts[1:]:
-            joined = (
-                [part]
-                if part[:1] in "/\\" or part[1:2] == ":"
-                else [*joined, "/" if joined and "\\" not in joined[0] else "\\", part]
-            )
-        return concat(
-            [piece.rstrip("\\/") if at == 0 and len(joined) > 1 else piece for at, piece in enumerate(joined)]
-        )
-    if own == "gettemppath":
-        return f"{m.world.home}/AppData/Local/Temp/"
-    if own == "gettempfilename":
-        return f"{m.world.home}/AppData/Local/Temp/\0.tmp"
-    if own == "getpathroot":
-        text = text_of(args[0]) if args else ""
-        return text[:3] if text[1:2] == ":" else "/"
-    if own in ("getfullpath",) and args:
-        return m.absolute(m.path(args[0])) or text_of(args[0])
-    if own in ("getdirectoryname", "getfilename") and args:
-        above, _, last = text_of(args[0]).replace("\\", "/").rpartition("/")
-        return above if own == "getdirectoryname" else last
-    return Unknown()
+# --- processes, the environment, texts
 
 
 def _start(m: Machine, args: tuple[Value, ...]) -> Value:
@@ -546,8 +361,8 @@ def _exit(m: Machine, args: tuple[Value, ...]) -> Value:
 
 
 _STATIC: dict[str, Callable[[Machine, tuple[Value, ...]], Value]] = {
-    "convert.frombase64string": _from_base64,
-    "convert.tobase64string": _to_base64,
+    "convert.frombase64string": from_base64,
+    "convert.tobase64string": to_base64,
     "convert.toint32": _to_number,
     "convert.toint16": _to_number,
     "convert.tobyte": _to_number,
