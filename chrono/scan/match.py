@@ -6,6 +6,7 @@ What a condition asks is left to `scan.conditions`, what a command touches to `s
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
 from chrono.scan import holding
 from chrono.scan.command import Command, Redirect, Word
@@ -48,6 +49,7 @@ class History:
         self.moved: list[Moved] = []
         self.fetched: dict[str, tuple[str, ...]] = {}
         self.held: dict[str, Spot] = {}
+        self.links: dict[str, Spot] = {}
         self.find: Command | None = None
 
 
@@ -98,6 +100,8 @@ def _of_command(step: Step, ruleset: Ruleset, ground: Ground, history: History) 
     touches = () if _in_own_container(command) else touches_of(command, ground, found_by)
     if history.held:
         touches = (*touches, *holding.sent_later(command, history.held, ground))
+    if history.links:
+        touches = (*touches, *_through_links(touches, history))
     if history.made and name_of(command) in _COPIES:
         touches = _without_own_results(touches, command, history, ground)
     history.held.update(holding.put_aside(command, touches, history.held, ground))
@@ -105,6 +109,15 @@ def _of_command(step: Step, ruleset: Ruleset, ground: Ground, history: History) 
     if step.followed:
         touches = tuple(touch for touch in touches if touch.spot.target.place != "unknown")
     return _ask(command, touches, step.followed, ruleset, ground, _fetched(command, ground, history))
+
+
+def _through_links(touches: tuple[Touch, ...], history: History) -> Iterator[Touch]:
+    """`ln -s / x; rm -rf x/*`: what is done below a link of the text's own is done to what it leads to."""
+    for how, spot in touches:
+        for link, source in history.links.items():
+            path = spot.target.path
+            if path is not None and how in _DELETES and is_within(path, link) and (spot.sweep or path != link):
+                yield Touch(how, source)
 
 
 _COPIES = frozenset(("mv", "cp", "gmv", "gcp", "install"))
@@ -246,6 +259,13 @@ def _remember(command: Command, ground: Ground, history: History) -> None:
         elif words[:1] == ("clone",):
             words = parse(command.argv, _CLONE).words
             _remember_clone(words[1:], command, ground, history)
+    elif name == "ln":
+        words = parse(command.argv, options_of(name)).words
+        for link in ground.spots(words[-1], command.cwd, last_link=True) if len(words) == 2 else ():
+            for source in ground.spots(words[0], command.cwd) if link.target.path is not None else ():
+                history.links[link.target.path or ""] = source
+        if words:
+            _made(words[-1], command, ground, history)
     elif name in ("mv", "gmv", "move-item", "mi") or (name == "move" and command.windows):
         _remember_move(command, ground, history)
     elif name in ("curl", "wget", "aria2c"):

@@ -366,9 +366,8 @@ class Ground:
         if places.is_disposable(rest[-1].replace("*", "x")) and self._ordinary(base):
             return Spot(Target(base, shown, "regenerable", True), None, "", sweep, base)
         path = base if sweep or not name else f"{base.rstrip('/')}/{name}"
-        return Spot(
-            Target(base, shown, self._below(base, name if path != base else ""), True), None, "dir", sweep, base
-        )
+        target = Target(base, shown, self._below(base, name if path != base else ""), True)
+        return Spot(target, False if self.world.lstat(base) is None else None, "dir", sweep, base)
 
     def _ordinary(self, base: str) -> bool:
         return self.place(base) in ("project", "project-root", "regenerable", "temp", "outside", "unknown")

@@ -509,6 +509,10 @@ _CALLS: dict[str, Handler] = {
 def _other_call(run: Machine, name: str, args: Arguments) -> Value:
     """Calls of packages that are not known: databases are told by the method."""
     last = name.rpartition(".")[2]
+    if last.endswith("Command") and last.startswith(("Delete", "Terminate", "Purge", "ScheduleKeyDeletion")):
+        # The AWS library's way: `client.send(new DeleteBucketCommand(…))`.
+        run.effects.command("sdk-call", last)
+        return ANY
     return _any_method(run, Ref(name.rpartition(".")[0]), last, args)
 
 

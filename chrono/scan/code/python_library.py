@@ -16,7 +16,7 @@ from chrono.scan.code.interpret import Machine
 from chrono.scan.code.programs import is_shell, run_text
 from chrono.scan.code.python_paths import PATH_CALLS, open_file, path_attribute, path_method
 from chrono.scan.code.python_reader import read_python
-from chrono.scan.code.python_services import SERVICES, connect
+from chrono.scan.code.python_services import SERVICES, connect, sdk_method
 from chrono.scan.code.python_values import (
     VALUE_CALLS,
     bytes_class,
@@ -171,6 +171,9 @@ class PythonLibrary:
             return list_method(run, owner, name, args)
         if isinstance(owner, Table):
             return table_method(owner, name, args)
+        client = _root(owner) if isinstance(owner, Bound | Thing) else None
+        if isinstance(client, Thing) and client.kind == "sdk":
+            return sdk_method(run, client, name, args)
         if isinstance(owner, Thing):
             answer = _thing_method(run, owner, name, args)
             if answer is not None:
@@ -180,6 +183,13 @@ class PythonLibrary:
         if isinstance(owner, Thing | Ref) or owner is ANY or isinstance(owner, Bound):
             return _any_method(run, owner, name, args)
         return None
+
+
+def _root(value: Value) -> Value:
+    """What a chain of attributes begins with (`bucket.objects.all`)."""
+    while isinstance(value, Bound):
+        value = value.owner
+    return value
 
 
 _MAPPING_METHODS = frozenset(("get", "copy", "items", "keys", "values", "setdefault", "pop", "update"))
@@ -620,7 +630,7 @@ def _any_method(run: Machine, owner: Value, name: str, args: Arguments) -> Value
     if name in ("flushall", "flushdb"):
         run.effects.command("redis-cli", name)
         return ANY
-    if name in ("drop_database", "dropDatabase"):
+    if name in ("drop_database", "dropDatabase", "drop_collection"):
         run.effects.command("mongosh", "--eval", "db.dropDatabase()")
         return ANY
     if name in ("submit", "apply_async", "run_in_executor", "run_sync") and args.values:

@@ -10,7 +10,8 @@ from collections.abc import Callable
 from chrono.scan.code.frames import Arguments, Value
 from chrono.scan.code.interpret import Machine
 from chrono.scan.code.json_values import text_of_value, value_of
-from chrono.scan.code.values import ANY, Items, Thing, elements
+from chrono.scan.code.values import ANY, Items, Table, Thing, elements
+from chrono.scan.foreign import cloud_deletions
 
 Handler = Callable[[Machine, Arguments], Value]
 
@@ -92,6 +93,24 @@ def _engine(run: Machine, args: Arguments) -> Value:
     return Thing("database", product=product, where=url)
 
 
+def _sdk(run: Machine, args: Arguments) -> Value:
+    return Thing("sdk")
+
+
+_DELETES = frozenset(("delete", "drop", "drop_collection", "drop_database", "prune", "remove_bucket", "delete_all"))
+
+
+def sdk_method(run: Machine, owner: Thing, name: str, args: Arguments) -> Value:
+    """A call on a client of a cloud, a cluster or a data store; what it gives is still the client's."""
+    first = args.at(0)
+    everything = name == "delete_many" and isinstance(first, Table) and not first.entries
+    if everything or name in _DELETES or cloud_deletions(f".{name}("):
+        run.effects.command("sdk-call", name)
+    elif name in ("flushall", "flushdb"):
+        run.effects.command("redis-cli", name)
+    return owner
+
+
 SERVICES: dict[str, Handler] = {
     **dict.fromkeys(
         "pickle.load pickle.loads cPickle.load cPickle.loads dill.load dill.loads cloudpickle.load cloudpickle.loads "
@@ -120,6 +139,14 @@ SERVICES: dict[str, Handler] = {
     "httpx.delete": _http_delete,
     "requests.request": _http_request,
     "httpx.request": _http_request,
+    **dict.fromkeys(
+        "boto3.client boto3.resource boto3.Session boto3.session.Session pymongo.MongoClient docker.from_env "
+        "docker.DockerClient google.cloud.storage.Client google.cloud.bigquery.Client redis.Redis redis.StrictRedis "
+        "redis.from_url elasticsearch.Elasticsearch opensearchpy.OpenSearch kafka.KafkaAdminClient "
+        "kafka.admin.KafkaAdminClient kubernetes.client.CoreV1Api kubernetes.client.AppsV1Api "
+        "kubernetes.client.BatchV1Api azure.storage.blob.BlobServiceClient minio.Minio".split(),
+        _sdk,
+    ),
     "socket.socket": lambda run, args: Thing("socket"),
     "socket.create_connection": connect,
     "sqlite3.connect": _database("sqlite3", "database"),
