@@ -194,6 +194,9 @@ class Evaluator:
 
     def attribute(self, owner: Value, name: str) -> Value:
         """What a value has under a name: a field, a method, or what the library says."""
+        if isinstance(owner, Ref):
+            answer = self.library.attribute(self, owner, name)
+            return answer if answer is not None else Ref(f"{owner.name}.{name}" if owner.name else name)
         if isinstance(owner, Either):
             found: Value = self.attribute(owner.values[0], name)
             for option in owner.values[1:]:
@@ -210,9 +213,7 @@ class Evaluator:
             own = name_of(owner, name)
             return (self.modules.submodule(self, owner, name) or ANY) if own is ANY and self.modules else own
         answer = self.library.attribute(self, owner, name)
-        if answer is not None:
-            return answer
-        return Ref(f"{owner.name}.{name}" if owner.name else name) if isinstance(owner, Ref) else Bound(owner, name)
+        return answer if answer is not None else Bound(owner, name)
 
     def _bound(self, member: Closure, owner: Value) -> Closure:
         closure = Closure(member.node, member.scope, owner)
@@ -289,8 +290,6 @@ class Evaluator:
         for value in (*args.values, *args.named.values()):
             if isinstance(value, Closure):
                 self.apply(value, Arguments((), {}, True))
-            elif isinstance(value, Partial | Bound) or (isinstance(value, Ref) and value.name):
-                continue
 
     def apply(self, closure: Closure, args: Arguments) -> Value:
         """Runs a function of the code itself and gives what it returns."""

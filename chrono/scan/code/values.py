@@ -151,9 +151,15 @@ def pieces_of(value: object) -> tuple[str | None | Wild, ...]:
 
 def text_of(pieces: Iterable[str | None | Wild]) -> object:
     """Pieces as a value: a plain str where all of it is known. Overlong texts become unknown."""
+    held = tuple(pieces)
+    try:
+        known = "".join(held)  # type: ignore[arg-type]
+        return known if len(known) <= MAX_TEXT else ANY
+    except TypeError:
+        pass  # some of it is not known
     merged: list[str | None | Wild] = []
     size = 0
-    for piece in pieces:
+    for piece in held:
         if isinstance(piece, str):
             size += len(piece)
             if merged and isinstance(merged[-1], str):
@@ -164,10 +170,6 @@ def text_of(pieces: Iterable[str | None | Wild]) -> object:
             merged.append(piece)
     if size > MAX_TEXT or len(merged) > 64:
         return ANY
-    if not merged:
-        return ""
-    if len(merged) == 1 and isinstance(merged[0], str):
-        return merged[0]
     return ANY if merged == [None] else Text(tuple(merged))
 
 

@@ -53,6 +53,7 @@ from chrono.tuples import NamedTuple
 _EDGE = r"(?=[ \t\n;&|()<>]|\\\n|\Z)"
 _CLOSER = expression(rf"(?:then|else|elif|fi|do|done|esac|\}}){_EDGE}")
 _KEYWORD_STARTS = frozenset("iwufcst![{")
+_COMMAND_ENDS = frozenset(("", "\n", ";", "|", ")"))
 _DOUBLED = frozenset("&|")
 _CLOSER_STARTS = frozenset("tefd}")
 _KEYWORD = expression(rf"(?:if|while|until|foreach|for|case|select|function|coproc|time|!|\[\[|\{{){_EDGE}")
@@ -581,7 +582,7 @@ class _Parts:
 def _simple(r: Reader) -> Node:
     start = r.pos
     parts = _Parts(start)
-    while _plain_words(r, parts) or _part(r, parts):
+    while (_plain_words(r, parts) or _part(r, parts)) and following(r) not in _COMMAND_ENDS:
         pass
     words = parts.words
     if r.peek() == "(":
