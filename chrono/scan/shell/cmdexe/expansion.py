@@ -140,7 +140,8 @@ def _one_loop(text: str, letter: str, value: str) -> str:
     def one(found: re.Match[str]) -> str:
         return part_of(value.strip('"'), found.group(1)[1:]) if found.group(1) else value
 
-    return re.sub(f"%(~[fdpnxsatz]*)?{re.escape(letter)}", one, text)
+    # On a command line `%%i` is an error, but what was meant is plain.
+    return re.sub(f"%{{1,2}}(~[fdpnxsatz]*)?{re.escape(letter)}", one, text)
 
 
 def with_loop_variables(text: str, values: dict[str, str]) -> str:
