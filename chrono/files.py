@@ -62,6 +62,27 @@ def atomic_write(path: str, data: bytes, *, mode: int = 0o600, durable: bool = T
         fsync_dir(folder)
 
 
+OWN = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+"""Flags of every file of ours: no child inherits it, no link is followed, no line ending is changed."""
+
+
+def read_at(fd: int, size: int, offset: int) -> bytes:
+    """At most `size` bytes from `offset`. Where the system has no pread (Windows) the descriptor's place moves:
+    one thread at a time."""
+    if hasattr(os, "pread"):
+        return os.pread(fd, size, offset)
+    os.lseek(fd, offset, os.SEEK_SET)
+    return os.read(fd, size)
+
+
+def write_at(fd: int, data: bytes, offset: int) -> int:
+    """As `os.pwrite`, also where there is none; see `read_at`. Returns the bytes written."""
+    if hasattr(os, "pwrite"):
+        return os.pwrite(fd, data, offset)
+    os.lseek(fd, offset, os.SEEK_SET)
+    return os.write(fd, data)
+
+
 def write_all(fd: int, data: bytes) -> None:
     """Writes every byte of `data` to `fd`. Raises OSError (ENOSPC, EIO, …)."""
     written = os.write(fd, data)

@@ -134,6 +134,7 @@ SECTIONS: tuple[tuple[str, tuple[Verb, ...]], ...] = (
                     ("show", "Show one trace: its spans and calls."),
                     ("export", "Write one trace as one file."),
                     ("import", "Take in a trace, from a file or a control plane."),
+                    ("resend", "Send again what a control plane had refused."),
                     ("diff", "Show what two traces did differently."),
                 ),
                 default="list",

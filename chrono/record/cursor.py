@@ -10,15 +10,29 @@ from __future__ import annotations
 import json
 import os
 import zlib
+from collections.abc import Iterable
 
 try:
     import fcntl
 except ImportError:  # Windows: the plane's own deduplication has to do
     fcntl = None  # type: ignore[assignment]
 
-from chrono.files import write_all
+from chrono.files import OWN, atomic_write, read_at, write_all, write_at
+from chrono.tuples import NamedTuple
 
 _LINE_BYTES = 12 + 1 + 8 + 1
+REFUSED = ".refused"
+MOST_DETAIL = 2000
+
+
+class SetAside(NamedTuple):
+    """A record that a plane refuses for good: where it begins in its file, its letter (`frames`), the HTTP status and
+    what the plane said."""
+
+    at: int
+    kind: str
+    status: int
+    detail: str
 
 
 class Cursor:
@@ -28,14 +42,14 @@ class Cursor:
         self._fd = fd
         self._path = path
         self.name = name
-        self.offset = _parsed(os.pread(fd, _LINE_BYTES, 0))
+        self.offset = _parsed(read_at(fd, _LINE_BYTES, 0))
 
     @classmethod
     def take(cls, folder: str, name: str) -> Cursor | None:
         """The lease of file `name`, its cursor in `folder`; None where another has it. Raises OSError."""
         os.makedirs(folder, mode=0o700, exist_ok=True)
         path = os.path.join(folder, name + ".cursor")
-        flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
+        flags = os.O_RDWR | os.O_CREAT | OWN
         fd = os.open(path, flags, 0o600)
         try:
             if fcntl is not None:
@@ -52,17 +66,43 @@ class Cursor:
         """Records that everything before `offset` was delivered. Raises OSError."""
         self.offset = offset
         text = b"%012x" % offset
-        os.pwrite(self._fd, b"%b %08x\n" % (text, zlib.crc32(text)), 0)
+        write_at(self._fd, b"%b %08x\n" % (text, zlib.crc32(text)), 0)
 
     def set_aside(self, place: int, kind: str, status: int, detail: str) -> None:
         """Notes a record that the plane refuses for good beside the cursor. Raises OSError."""
-        note = {"at": place, "kind": kind, "status": status, "detail": detail[:2000]}
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
-        fd = os.open(self._path.removesuffix(".cursor") + ".refused", flags, 0o600)
+        note = SetAside(place, kind, status, detail[:MOST_DETAIL])
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | OWN
+        fd = os.open(self._notes, flags, 0o600)
         try:
-            write_all(fd, json.dumps(note).encode() + b"\n")
+            write_all(fd, _noted(note))
         finally:
             os.close(fd)
+
+    def refused(self) -> tuple[SetAside, ...]:
+        """What was set aside of this file, by place; of two notes on one place the later. Raises OSError."""
+        try:
+            with open(self._notes, "rb") as file:
+                lines = file.read().splitlines()
+        except FileNotFoundError:
+            return ()
+        found: dict[int, SetAside] = {}
+        for line in lines:
+            note = _parsed_note(line)
+            if note is not None:
+                found[note.at] = note
+        return tuple(found[place] for place in sorted(found))
+
+    def keep_refused(self, notes: Iterable[SetAside]) -> None:
+        """Replaces all notes by these. Raises OSError."""
+        text = b"".join(map(_noted, notes))
+        if text:
+            atomic_write(self._notes, text)
+        elif os.path.exists(self._notes):
+            os.unlink(self._notes)
+
+    @property
+    def _notes(self) -> str:
+        return self._path.removesuffix(".cursor") + REFUSED
 
     def close(self) -> None:
         """Gives the lease up; idempotent."""
@@ -86,3 +126,15 @@ def _parsed(line: bytes) -> int:
         return int(text, 16) if int(checksum, 16) == zlib.crc32(text) else 0
     except ValueError:
         return 0
+
+
+def _noted(note: SetAside) -> bytes:
+    return json.dumps(note._asdict()).encode() + b"\n"
+
+
+def _parsed_note(line: bytes) -> SetAside | None:
+    try:
+        said = json.loads(line)
+        return SetAside(int(said["at"]), str(said["kind"]), int(said["status"]), str(said["detail"]))
+    except (ValueError, TypeError, KeyError):
+        return None  # torn

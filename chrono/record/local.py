@@ -16,7 +16,7 @@ from typing import Any
 
 from chrono.clock import rfc3339
 from chrono.errors import ChronoError
-from chrono.files import fsync_dir, write_all
+from chrono.files import OWN, fsync_dir, write_all
 from chrono.record import frames
 from chrono.record.frames import frame
 from chrono.record.packing import Packer, json_bytes
@@ -32,7 +32,7 @@ SUFFIX = ".trace"
 ROLL_BYTES = 64 << 20
 """A file that is longer is closed and another begun, so that old records of a long-lived process can be removed."""
 
-_FLAGS = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
+_FLAGS = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | OWN
 
 
 class StoreUnwritable(ChronoError):
@@ -110,7 +110,7 @@ class StoreWriter:
         for path in sorted(paths):
             try:
                 # A descriptor of its own: the other one may be closed, or inherited by a child, at any time.
-                fd = os.open(path, os.O_RDWR | getattr(os, "O_CLOEXEC", 0))
+                fd = os.open(path, os.O_RDWR | OWN)
             except FileNotFoundError:
                 self._deleted(path)
                 continue

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from datetime import datetime
 
-from chrono.record.cursor import delivered_to
+from chrono.record.cursor import REFUSED, delivered_to
 from chrono.record.frames import DamagedStore
 from chrono.record.reading import FILES_FOLDER
 from chrono.record.storefile import StoreFile, file_names, writer_lives
@@ -75,11 +75,12 @@ def _undelivered(folder: str, name: str, size: int) -> int:
 
 
 def _forget_cursors(folder: str) -> None:
-    """Removes cursors of files that are no more."""
+    """Removes cursors of files that are no more, and notes on what was refused of them."""
     kept = set(file_names(folder))
     for place, _, names in os.walk(os.path.join(folder, SYNC_FOLDER)):
         for name in names:
-            if name.endswith(".cursor") and name.removesuffix(".cursor") not in kept:
+            stem, dot, kind = name.rpartition(".")
+            if dot + kind in (".cursor", REFUSED) and stem not in kept:
                 try:
                     os.unlink(os.path.join(place, name))
                 except FileNotFoundError:

@@ -11,6 +11,7 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from typing import Any
 
+from chrono.files import OWN, read_at
 from chrono.record import frames
 from chrono.record.frames import Damage, DamagedStore, Frame, frame_at, read_frames
 from chrono.record.local import FORMAT, SUFFIX
@@ -41,7 +42,7 @@ class StoreFile:
     def __init__(self, path: str) -> None:
         """Raises OSError."""
         self.path = path
-        self._fd = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0))
+        self._fd = os.open(path, os.O_RDONLY | OWN)
         self._pieces: OrderedDict[int, bytes] = OrderedDict()
         self._kept_bytes = 0
 
@@ -89,6 +90,11 @@ class StoreFile:
             else:
                 want = CHUNK_BYTES
 
+    def record_at(self, place: int) -> Frame | None:
+        """The record whose line begins at `place`; None where there is none, or it is damaged."""
+        found = next(self.records(place), None)
+        return found if isinstance(found, Frame) and found.start == place else None
+
     def whole(self, record: Frame) -> bytes:
         """The JSON text of a record. Raises DamagedStore where one of its pieces is not there."""
         return unpack(record.body, record.start, self._piece)
@@ -123,7 +129,7 @@ class StoreFile:
     def _read(self, at: int, size: int) -> bytes:
         parts: list[bytes] = []
         while size > 0:
-            part = os.pread(self._fd, size, at)
+            part = read_at(self._fd, size, at)
             if not part:
                 break
             parts.append(part)
@@ -142,7 +148,7 @@ def file_names(folder: str) -> list[str]:
 
 def writer_lives(path: str) -> bool:
     """Whether a process still appends to the file. Raises OSError."""
-    fd = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
+    fd = os.open(path, os.O_RDONLY | OWN)
     try:
         if fcntl is not None:
             fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)

@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass, field
 
 from chrono.record import frames
-from chrono.record.frames import Damage, DamagedStore
+from chrono.record.frames import Damage, DamagedStore, Frame
 from chrono.record.plane import Limits
 from chrono.record.storefile import StoreFile
 
@@ -61,12 +61,10 @@ def next_window(file: StoreFile, start: int, limits: Limits) -> Window:
                 continue
             if window.count and (window.count >= limits.items or size + len(body) > limits.body_bytes):
                 break
-            if b"\\u" in body and _SURROGATE.search(body):
-                body, changed = _without_lone_surrogates(body)
-                window.repaired += changed
-            size += len(body) + 1
+            item, changed = sendable(record, body)
+            window.repaired += changed
+            size += len(item.body) + 1
             window.count += 1
-            item = Item(record.kind, record.trace_id.decode(), body, record.start)
             if record.kind == frames.TRACE:
                 window.traces.append(item)
             elif record.kind in (frames.SPAN, frames.OPEN_SPAN):
@@ -79,6 +77,14 @@ def next_window(file: StoreFile, start: int, limits: Limits) -> Window:
     if has_open:
         window.envelopes = _newest(window.envelopes, "envelope_id")
     return window
+
+
+def sendable(record: Frame, body: bytes) -> tuple[Item, bool]:
+    """The record as a plane can take it, and whether a lone surrogate had to go for that."""
+    changed = False
+    if b"\\u" in body and _SURROGATE.search(body):
+        body, changed = _without_lone_surrogates(body)
+    return Item(record.kind, record.trace_id.decode(), body, record.start), changed
 
 
 def _newest(items: list[Item], id_name: str) -> list[Item]:

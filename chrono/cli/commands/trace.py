@@ -204,6 +204,41 @@ def run_import(
     screen.line(f"{done.trace_id}: {count(done.written, 'record')} written{known}")
 
 
+def run_resend(ctx: typer.Context, store: Store = None, json: Json = False) -> int:
+    """Send again what a control plane had refused.
+
+    Records that it refuses for good are set aside while all others go on. Once it was mended, or its limits were
+    raised, this sends them alone. The control plane is the one of CHRONO_RECORD_CONTROL_PLANE_URL. Leaves with 1 where
+    something is still refused.
+    """
+    from chrono.record.plane import HttpPlane
+    from chrono.record.resend import resend
+    from chrono.record.settings import get_settings
+    from chrono.record.storesink import plane_name
+
+    screen = screen_of(ctx)
+    settings = get_settings()
+    url = settings.control_plane_url
+    if not url:
+        raise UsageError("no control plane is set", "set CHRONO_RECORD_CONTROL_PLANE_URL")
+    plane = HttpPlane(url, settings.api_key, timeout_s=settings.timeout)
+    try:
+        done = resend(_folder(store), plane_name(url), plane)
+    finally:
+        plane.close()
+    if json:
+        refused: list[dict[str, shapes.Json]] = [{"file": name, **note._asdict()} for name, note in done.refused]
+        screen.value({"taken": done.taken, "gone": done.gone, "refused": refused, "busy": list(done.busy)})
+        return 1 if done.refused else 0
+    gone = f", {done.gone:,} not in the store any more" if done.gone else ""
+    screen.line(f"{count(done.taken, 'record')} taken by {url}{gone}")
+    for name, note in done.refused:
+        screen.line(Styled("refused", "red"), f" {name} at {note.at}: {note.status} {one_line(note.detail)}")
+    for name in done.busy:
+        screen.warning(f"{name}: a process is still delivering it; what was refused of it can be sent when that ends")
+    return 1 if done.refused else 0
+
+
 def run_diff(
     ctx: typer.Context,
     left: Annotated[str, typer.Argument(metavar="A", help="A trace's id, or an exported file.")],

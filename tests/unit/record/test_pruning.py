@@ -55,3 +55,21 @@ def test_a_file_that_is_being_written_is_never_removed(tmp_path: Path) -> None:
     assert prune(str(tmp_path), Bounds(0, 0)).names == ()
     writer.close()
     assert prune(str(tmp_path), Bounds(0, 0)).names == (name,)
+
+
+def test_files_that_came_with_a_trace_go_when_its_records_do(tmp_path: Path) -> None:
+    import os
+
+    written(tmp_path)
+    files = tmp_path / "files"
+    files.mkdir()
+    for name, age_s in (("old", 100), ("new", -100)):
+        (files / f"{name}.json").write_text("{}")
+        then = (tmp_path / file_names(str(tmp_path))[0]).stat().st_mtime - age_s
+        os.utime(files / f"{name}.json", (then, then))
+    for _ in range(2):
+        written(tmp_path)
+    assert prune(str(tmp_path), Bounds(1 << 30, 3)).names == () and len(list(files.iterdir())) == 2
+    assert len(prune(str(tmp_path), Bounds(1 << 30, 2)).names) == 1
+    assert [path.name for path in files.iterdir()] == ["new.json"]
+    assert prune(str(tmp_path), Bounds(0, 0)).names and not list(files.iterdir())

@@ -11,6 +11,7 @@ import pytest
 from tests.unit.record.fake_plane import FakePlane
 from tests.unit.record.test_delivery import TRACE, envelope, sink_to
 from tests.unit.record.test_reading import OTHER, two_traces
+from tests.unit.record.test_resend import refusing
 
 
 @pytest.fixture
@@ -84,6 +85,22 @@ def test_a_key_goes_only_to_the_plane_that_it_was_set_for(
             monkeypatch.setenv("CHRONO_RECORD_CONTROL_PLANE_URL", known)
             chrono("trace", "import", plane.url, TRACE)
     assert keys == ["k", None]
+
+
+def test_what_a_plane_had_refused_is_sent_again(chrono: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with FakePlane() as plane:
+        refusing(plane, tmp_path)
+        for name, value in (("STORE", str(tmp_path)), ("CONTROL_PLANE_URL", plane.url)):
+            monkeypatch.setenv(f"CHRONO_RECORD_{name}", value)
+        plane.answers = lambda method, path, body: 422 if b"xxxx" in body else None
+        ran = chrono("trace", "resend")
+        assert ran.code == 1 and ran.out.count("422 told to say 422") == 2 and "1 record taken" in ran.out
+        plane.answers = lambda method, path, body: None
+        ran = chrono("trace", "resend", "--json")
+        assert ran.code == 0 and ran.json == {"taken": 2, "gone": 0, "refused": [], "busy": []}
+    monkeypatch.delenv("CHRONO_RECORD_CONTROL_PLANE_URL")
+    ran = chrono("trace", "resend")
+    assert ran.code == 2 and "no control plane is set" in ran.err
 
 
 def test_two_traces_are_compared(store: Path, chrono: Any, tmp_path: Path) -> None:
