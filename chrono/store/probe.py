@@ -17,8 +17,10 @@ from chrono.store.reading import key_of
 from chrono.store.statcache import Folder, Key
 
 THREADS = 4
-COLD_NS = 10_000
-"""Waiting longer than this a call, the kernel reads from the disk: then several threads wait at once (measured)."""
+COLD_NS = 15_000
+COLD_WORK_NS = 7_000
+"""A call that takes longer, by the clock and of the processor's time, finds nothing in the kernel's cache: then several
+threads ask at once. Warm it is 2 to 5 us of the processor, cold 9 to 28 (measured)."""
 _CALLS_A_WAIT = 40
 """A block of a disk holds the inodes of about so many files at most."""
 _names_of = attrgetter("st_nlink")
@@ -71,16 +73,16 @@ def _ask_all(root: bytes, folders: Sequence[Folder], doubts: Doubts, shared: lis
             return
         _ask_part(root, part, doubts, shared, private)
         asked += sum(1 + len(folder.names) for folder in part)
-    waited_ns = time.perf_counter_ns() - started - (time.thread_time_ns() - worked)
-    if waited_ns > COLD_NS * asked and _gave_way(asked):
+    took_ns, worked_ns = time.perf_counter_ns() - started, time.thread_time_ns() - worked
+    if took_ns > COLD_NS * asked and (worked_ns > COLD_WORK_NS * asked or _gave_way(asked)):
         _ask_in_threads(root, list(waiting), doubts, shared)
     else:
         _ask_part(root, list(waiting), doubts, shared, private)
 
 
 def _gave_way(asked: int) -> bool:
-    """Whether this thread, which has only asked so far, often waited of its own accord: for a disk. On a busy machine
-    it also waits for its turn, which more threads would only make worse."""
+    """Whether this thread, which has only asked so far, often waited of its own accord: for a disk. What it waits for
+    its turn on a busy machine does not count, and more threads would make that worse."""
     import resource
 
     who = getattr(resource, "RUSAGE_THREAD", None)  # Linux has it

@@ -43,7 +43,7 @@ def test_what_changed_is_found_however_it_is_asked(project: Project, monkeypatch
         monkeypatch.setattr(probe, "unshare_cwd", lambda: False)
     if how == "cold":
         monkeypatch.setattr(probe, "_gave_way", lambda asked: True)
-        monkeypatch.setattr(probe, "COLD_NS", -1 << 60)
+        monkeypatch.setattr(probe, "COLD_NS", 0)
         monkeypatch.setattr(probe, "_FIRST", 20)
         monkeypatch.setattr(probe, "_SHARE", 2)
     assert doubts(project, base) == {}
