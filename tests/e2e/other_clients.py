@@ -27,7 +27,8 @@ class Client(NamedTuple):
     - `aside`: the tool that has a subagent do what a prompt says; None where none can be started offline.
     - `serve` tells the client of an MCP server "files" that a command starts, `reach` names a tool of that server;
       None where no way is known to do so without a person.
-    - `scope`: of the hooks.
+    - `scope`: of the hooks. `patience_s`: how long a run may take; opencode works half a minute of processor time before
+      it asks the model anything, and several times that on a busy machine.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Client(NamedTuple):
     serve: Callable[[Path, Path, list[str]], None] | None = None
     reach: Callable[[str, dict[str, object]], ToolUse] | None = None
     scope: str = "project"
+    patience_s: float = 180
 
 
 def _bash(name: str, **more: Any) -> Callable[[str], ToolUse]:
@@ -325,6 +327,7 @@ OPENCODE = Client(
     _aside("task", subagent_type="general"),
     _opencode_serve("opencode.json"),
     _named("files_{}"),
+    patience_s=900,
 )
 KILO = Client(
     "kilo",
@@ -336,6 +339,7 @@ KILO = Client(
     _aside("task", subagent_type="general"),
     _opencode_serve("kilo.json"),
     _named("files_{}"),
+    patience_s=900,
 )
 
 
@@ -356,7 +360,6 @@ def run(
     project: Path,
     below: str = "",
     server: list[str] | None = None,
-    timeout_s: float = 180,
     **more: str,
 ) -> Ran:
     """One headless run of the client in `project`, or `below` it, with everything it may do switched on.
@@ -379,7 +382,7 @@ def run(
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 text=True,
-                timeout=timeout_s,
+                timeout=client.patience_s,
             )
         finally:
             for left in left_behind(mark):  # Cline leaves a daemon that outlives its run

@@ -243,10 +243,12 @@ def test_the_log_of_the_session_is_whole(scene: Scene) -> None:
 def test_a_hook_that_hangs_stops_the_call_or_doctor_says_that_it_does_not(scene: Scene) -> None:
     if scene.client.name == WAITS_LONG:
         pytest.skip("its hooks have two minutes, which no setting changes")
+    before = scene.settings.read_bytes()
     scene.edit_settings(r'([tT]imeout(?:Sec)?"?: *)30(000)?\b', r"\g<1>2\2")
     scene.become("hang")()
     scene.play([[scene.client.shell("touch hung")]])
     scene.become("well")()
+    scene.settings.write_bytes(before)
     told = HANGS_OPEN in scene.doctor(scene.project).stdout
     assert (scene.project / "hung").exists() == told
 
