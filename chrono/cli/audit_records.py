@@ -1,6 +1,6 @@
 """Owns how records of the audit log are found and shown: by what a person asks, as a table, as JSON, as they come.
 
-Finding them is left to `audit.index`, other systems' forms to `audit.export`.
+Finding them is left to `audit.index`, what other systems' forms look like to `audit.export`.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from chrono.cli import shapes
 from chrono.cli.render import Screen
-from chrono.cli.text import Part, Styled, one_line
-from chrono.errors import UsageError
+from chrono.cli.text import Part, Styled, count, one_line
+from chrono.errors import ChronoError, UsageError
 
 if TYPE_CHECKING:
     from chrono.audit.place import LogPlace
@@ -116,6 +116,36 @@ def _count(text: Text, size: int) -> int:
     last = text.pread(size - start, start).rstrip(b"\n").rpartition(b"\n")[2]
     found = numbered(last)
     return found[0] + 1 if found is not None else 0
+
+
+def export(screen: Screen, ws: Workspace, form: str, query: Query, out: str | None, *, json: bool) -> int:
+    """Every record that was asked for, in the form of another system: into file `out`, or on the screen."""
+    from chrono.audit.export import FORMATS
+    from chrono.audit.place import project_place
+
+    written = 0
+
+    def counted() -> Iterator[Record]:
+        nonlocal written
+        for record in exported(project_place(ws.layout), query):
+            written += 1
+            yield record
+
+    pieces = FORMATS[form](counted())
+    if out is None:
+        for piece in pieces:
+            screen.block(piece)
+        return 0
+    try:
+        with open(out, "w", encoding="utf-8", newline="") as file:
+            file.writelines(pieces)
+    except OSError as error:
+        raise ChronoError(f"{out} cannot be written: {error.strerror}") from None
+    if json:
+        screen.value({"out": out, "format": form, "records": written})
+    else:
+        screen.text(f"{count(written, 'record')} in {out}")
+    return 0
 
 
 def exported(place: LogPlace, query: Query) -> Iterator[Record]:

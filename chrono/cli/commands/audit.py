@@ -1,13 +1,13 @@
-"""Owns `chrono audit`: the records for people, the verdict, proofs. Judging is left to `workspace.verify`."""
+"""Owns `chrono audit`: its options, and proofs. Showing records is left to `cli.audit_records`, verdicts to
+`cli.audit_verdict`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from chrono.cli import shapes
+from chrono.cli import audit_records
 from chrono.cli.audit_records import moment, record_json, record_row
 from chrono.cli.options import Json, screen_of
 from chrono.cli.place import workspace, write_out
@@ -16,14 +16,9 @@ from chrono.cli.text import Styled, count
 from chrono.errors import ChronoError, UsageError
 
 if TYPE_CHECKING:
-    from chrono.audit.query import Query
-    from chrono.audit.record import Record
-    from chrono.audit.verify import Report
     from chrono.workspace.project import Workspace
 
 PAGE = 30
-
-_LEVELS = {"checked": "green", "failed": "red"}
 
 
 def run_show(
@@ -116,16 +111,19 @@ def run_show(
         raise UsageError("--csv and --out FILE come together", "other forms: chrono audit export")
     if (push is not None or verify_remote or witness) and any(acts):
         raise UsageError("--push, --verify-remote and --witness go with no other act")
+    from chrono.audit.query import Query
+    from chrono.cli import audit_keys, audit_verdict
+
     ws = workspace(screen)
     if witness:
-        return _witness(screen, ws, json=json)
+        return audit_verdict.show_witnesses(screen, ws, json=json)
     if push is not None or verify_remote:
-        return _elsewhere(screen, ws, push, verify_remote=verify_remote, full=full, strict=strict, json=json)
+        return audit_verdict.show_elsewhere(
+            screen, ws, push, verify_remote=verify_remote, full=full, strict=strict, json=json
+        )
     if verify:
-        return _verify(screen, ws, against, full=full, strict=strict, new=new, json=json)
+        return audit_verdict.show(screen, ws, against, full=full, strict=strict, new=new, json=json)
     if any(acts[1:]):
-        from chrono.cli import audit_keys
-
         if keys:
             return audit_keys.show_keys(screen, ws, json=json)
         if reset_witness:
@@ -133,46 +131,13 @@ def run_show(
         if rotate_key:
             return audit_keys.rotate(screen, ws, new_key, reason, json=json)
         return audit_keys.revoke(screen, ws, revoke_key or "", trusted_until, reason, json=json)
-    from chrono.audit.query import Query
-    from chrono.cli import audit_records
-
-    times = (audit_records.moment(since, "--since", ws.clock), audit_records.moment(until, "--until", ws.clock))
+    times = (moment(since, "--since", ws.clock), moment(until, "--until", ws.clock))
     query = Query(*times, actor, session, event, decision, path, grep)
     if out is not None:
-        return _export(screen, ws, "csv", query, out, json=json)
+        return audit_records.export(screen, ws, "csv", query, out, json=json)
     if follow:
         return audit_records.follow(screen, ws, query, json=json)
     return audit_records.show(screen, ws, query, PAGE if limit is None else limit, json=json)
-
-
-def _export(screen: Screen, ws: Workspace, form: str, query: Query, out: str | None, *, json: bool) -> int:
-    from chrono.audit.export import FORMATS
-    from chrono.audit.place import project_place
-    from chrono.cli.audit_records import exported
-
-    written = 0
-
-    def counted() -> Iterator[Record]:
-        nonlocal written
-        for record in exported(project_place(ws.layout), query):
-            written += 1
-            yield record
-
-    pieces = FORMATS[form](counted())
-    if out is None:
-        for piece in pieces:
-            screen.block(piece)
-        return 0
-    try:
-        with open(out, "w", encoding="utf-8", newline="") as file:
-            file.writelines(pieces)
-    except OSError as error:
-        raise ChronoError(f"{out} cannot be written: {error.strerror}") from None
-    if json:
-        screen.value({"out": out, "format": form, "records": written})
-    else:
-        screen.text(f"{count(written, 'record')} in {out}")
-    return 0
 
 
 def run_export(
@@ -205,121 +170,7 @@ def run_export(
         raise UsageError("--json needs --out FILE", "the events themselves are the output otherwise")
     ws = workspace(screen)
     query = Query(moment(since, "--since", ws.clock), moment(until, "--until", ws.clock))
-    return _export(screen, ws, form, query, out, json=json)
-
-
-# --- the verdict
-
-
-def _verify(
-    screen: Screen, ws: Workspace, against: str | None, *, full: bool, strict: bool, new: bool, json: bool
-) -> int:
-    from chrono.workspace.verify import verify, with_copy
-
-    with screen.working("verifying"):
-        report = verify(ws, full=full, strict=strict, resume=new)
-        if against is not None:
-            report = with_copy(ws, report, against)
-    if json:
-        screen.value(_report_json(report))
-        return report.exit_code
-    _print_report(screen, report)
-    return report.exit_code
-
-
-def _elsewhere(
-    screen: Screen, ws: Workspace, url: str | None, *, verify_remote: bool, full: bool, strict: bool, json: bool
-) -> int:
-    from chrono.workspace.verify import ask_store, push_log, verify
-
-    auth = screen.environ.get("CHRONO_AUDIT_PUSH_AUTH") or None
-    pushed: dict[str, shapes.Json] | None = None
-    if url is not None:
-        ws.require_own()
-        with screen.working("sending"):
-            kept, sent = push_log(ws, url, auth)
-        pushed = {"url": url, "sent": sent, "size": kept.size}
-        if not verify_remote:
-            if json:
-                screen.value({"pushed": pushed})
-            else:
-                screen.text(f"{count(sent, 'record')} sent; {url} has {kept.size:,}")
-            return 0
-    with screen.working("asking the store"):
-        seen = ask_store(ws, url, auth)
-        report = verify(ws, full=full, strict=strict, external=(seen,))
-    if json:
-        screen.value({**_report_json(report), "pushed": pushed, "store": seen.holder, "store_size": seen.size})
-        return report.exit_code
-    if pushed is not None:
-        screen.text(f"{count(sent, 'record')} sent; {url} has {kept.size:,}")
-    if not report.findings:
-        screen.text(f"the first {count(seen.size, 'record')} here are those that {seen.holder} keeps")
-    _print_report(screen, report)
-    return report.exit_code
-
-
-def _witness(screen: Screen, ws: Workspace, *, json: bool) -> int:
-    from chrono.workspace.verify import ask_witnesses
-
-    ws.require_own()
-    with screen.working("asking the witnesses"):
-        quorum, answers = ask_witnesses(ws)
-    signed = [answer for answer in answers if answer.seen is not None]
-    code = 0 if len(signed) >= quorum.least else 1
-    if json:
-        told: list[shapes.Json] = [
-            {"name": answer.cosigner.name, "size": answer.seen.size if answer.seen else None, "why": answer.why or None}
-            for answer in answers
-        ]
-        screen.value({"least": quorum.least, "witnesses": told})
-        return code
-    screen.table(
-        [
-            (answer.cosigner.name, Styled("signed", "green"), f"{answer.seen.size:,} records at {answer.seen.at[:19]}Z")
-            if answer.seen is not None
-            else (answer.cosigner.name, Styled("did not sign", "red"), answer.why)
-            for answer in answers
-        ]
-    )
-    if code:
-        screen.warning(f"{len(signed)} signed, {quorum.least} must: ask again later, nothing is lost by that")
-    return code
-
-
-def _print_report(screen: Screen, report: Report) -> None:
-    style = {0: "green", 22: "yellow"}.get(report.exit_code, "red")
-    screen.text(Styled(report.integrity, style))
-    screen.text(report.completeness)
-    for finding in report.findings:
-        where = f"record {finding.record}" if finding.record is not None else "the log"
-        screen.text(Styled(f"{where}, {finding.code}: ", "red"), finding.text, indent=2)
-    for warning in report.warnings:
-        screen.warning(warning)
-    screen.line("")
-    screen.table(
-        [(level.name, Styled(level.state, _LEVELS.get(level.state, "dim")), level.text) for level in report.levels],
-        indent=2,
-    )
-    if report.size:
-        screen.line(f"  {count(report.size, 'record')}, root {report.root}")
-
-
-def _report_json(report: Report) -> dict[str, shapes.Json]:
-    return {
-        "exit_code": report.exit_code,
-        "integrity": report.integrity,
-        "completeness": report.completeness,
-        "size": report.size,
-        "root": report.root,
-        "resets": report.resets,
-        "open_sessions": report.open_sessions,
-        "findings": [
-            {"code": finding.code, "record": finding.record, "text": finding.text} for finding in report.findings
-        ],
-        "warnings": list(report.warnings),
-        "levels": [{"name": level.name, "state": level.state, "text": level.text} for level in report.levels],
-    }
+    return audit_records.export(screen, ws, form, query, out, json=json)
 
 
 # --- proofs
