@@ -35,7 +35,8 @@ CRYPTOGRAPHY = {
 CHRONO = {
     "": "canonical cjson clock digest errors files ids layout plugins signing tuples",
     "agents": "claude_code payload protocol registry",
-    "audit": "append checkpoint compare durable external head keys log merkle pin place record redact tail text witness",
+    "audit": """append checkpoint compare durable external head keys log merkle opened pin place record redact tail text
+        witness""",
     "guard": "caller effects engine local resources wording",
     "policy": "allow cover decide layers model pin protect",
     "rulepack": "ruleset",
