@@ -17,7 +17,7 @@ class FakePlane:
     None (take it), a status, or a status with headers; it may sleep. Closed envelopes are deduplicated, as a real one
     does, and `times` counts how often each was sent and taken."""
 
-    def __init__(self, max_batch: int = 100, max_body_bytes: int = 4 << 20) -> None:
+    def __init__(self, max_batch: int = 100, max_body_bytes: int = 4 << 20, *, port: int = 0) -> None:
         self.max_batch, self.max_body_bytes = max_batch, max_body_bytes
         self.answers: Any = lambda method, path, body: None
         self.traces: dict[str, Any] = {}
@@ -57,7 +57,7 @@ class FakePlane:
             daemon_threads = True
             request_queue_size = 64
 
-        self._server = Server(("127.0.0.1", 0), Handler)
+        self._server = Server(("127.0.0.1", port), Handler)
         self.url = f"http://127.0.0.1:{self._server.server_port}"
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
         self._thread.start()

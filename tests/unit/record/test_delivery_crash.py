@@ -1,4 +1,9 @@
-"""Crash matrix of delivery: what was acknowledged is at the plane in the end, once, however its process ended."""
+"""Crash matrix of delivery: what was acknowledged is at the plane in the end, once, however its process ended.
+
+Ends: SIGKILL, SIGTERM, fork, exec, `os._exit`, the interpreter's own exit, and of threads; the death of the delivery
+thread, a full disk. Planes: one that takes everything, a slow one, one that answers 503 or 413, one that hangs, and
+none at all.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +11,15 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.unit.record.fake_plane import FakePlane, slow
+from chrono.record.sending import Sender
+from tests.unit.record.fake_plane import FakePlane, hanging, slow
 from tests.unit.record.test_delivery import envelope, sink_to, until
 
 PROGRAM = """
@@ -50,28 +58,33 @@ if end in ("fork", "thread", "exit"):
 
 
 ENDS = ["SIGKILL", "SIGTERM", "fork", "exec", "_exit", "exit", "thread"]
+ANSWERS = ["well", "slow", "503", "413", "hangs", "none"]
 MATRIX = [
     ("SIGKILL", "well"),
-    ("SIGTERM", "down"),
+    ("SIGTERM", "503"),
     ("fork", "well"),
     ("exec", "slow"),
-    ("_exit", "down"),
-    ("thread", "well"),
+    ("_exit", "none"),
+    ("exit", "hangs"),
+    ("thread", "413"),
 ]
-REST = [(end, answer) for end in ENDS for answer in ("well", "slow", "down") if (end, answer) not in MATRIX]
+REST = [(end, answer) for end in ENDS for answer in ANSWERS if (end, answer) not in MATRIX]
 
 
 @pytest.mark.parametrize(("end", "answer"), [*MATRIX, *(pytest.param(*one, marks=pytest.mark.slow) for one in REST)])
 def test_nothing_acknowledged_is_lost_or_stored_twice(tmp_path: Path, end: str, answer: str) -> None:
     with FakePlane() as plane:
-        if answer == "slow":
-            plane.answers = slow(0.03)
-        elif answer == "down":
-            plane.answers = lambda method, path, body: 503
-        said = _run(plane.url, tmp_path, end)
-        acknowledged = {int(number) for number in said.split(b"\n")[:-1]}
-        assert len(acknowledged) >= 100
-        plane.answers = lambda method, path, body: None
+        if answer in HOW:
+            plane.answers = HOW[answer]
+        elif answer == "413":
+            plane.max_body_bytes = 2_000  # a few records
+        if answer != "none":
+            said = _run(plane.url, tmp_path, end)
+    if answer == "none":
+        said = _run(plane.url, tmp_path, end)  # nobody listens there now
+    acknowledged = {int(number) for number in said.split(b"\n")[:-1]}
+    assert len(acknowledged) >= 100
+    with _again(plane) as plane:
         after = sink_to(plane, tmp_path)
         after.put_envelope(envelope(9_000_000))
         wanted = acknowledged | {9_000_000}
@@ -83,6 +96,40 @@ def test_nothing_acknowledged_is_lost_or_stored_twice(tmp_path: Path, end: str, 
         assert len(resent) <= 100  # of the window that was under way, deduplicated by the plane
         if answer == "well" and end in ("fork", "thread", "exit"):
             assert not resent
+
+
+HOW: dict[str, Any] = {"slow": slow(0.03), "503": lambda method, path, body: 503, "hangs": hanging}
+
+
+def _again(plane: FakePlane) -> FakePlane:
+    """A plane at the same address that has what the other had, and takes everything."""
+    again = FakePlane(port=int(plane.url.rpartition(":")[2]))
+    again.traces, again.spans, again.envelopes, again.times = plane.traces, plane.spans, plane.envelopes, plane.times
+    return again
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_delivery_thread_that_dies_is_followed_by_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real, died = Sender.send, threading.Event()
+
+    def dies_once(self: Sender, window: Any, cursor: Any) -> None:
+        if not died.is_set():
+            died.set()
+            raise SystemExit  # ends a thread without a word
+        real(self, window, cursor)
+
+    monkeypatch.setattr(Sender, "send", dies_once)
+    with FakePlane() as plane:
+        sink = sink_to(plane, tmp_path)
+        for number in range(50):
+            sink.put_envelope(envelope(number))
+        assert died.wait(5)
+        assert until(lambda: not any(thread.name == "chrono-delivery" for thread in threading.enumerate()))
+        sink.put_envelope(envelope(50))
+        sink.flush()
+        assert sorted(one["input"]["raw"]["n"] for one in plane.envelopes.values()) == list(range(51))
+        assert set(plane.times.values()) == {1}
+        sink.close()
 
 
 def _run(url: str, store: Path, end: str) -> bytes:
