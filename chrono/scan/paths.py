@@ -367,7 +367,8 @@ class Ground:
             return Spot(Target(base, shown, "regenerable", True), None, "", sweep, base)
         path = base if sweep or not name else f"{base.rstrip('/')}/{name}"
         target = Target(base, shown, self._below(base, name if path != base else ""), True)
-        return Spot(target, False if self.world.lstat(base) is None else None, "dir", sweep, base)
+        missing = is_within(base, self.root) and self.world.lstat(base) is None
+        return Spot(target, False if missing else None, "dir", sweep, base)
 
     def _ordinary(self, base: str) -> bool:
         return self.place(base) in ("project", "project-root", "regenerable", "temp", "outside", "unknown")
