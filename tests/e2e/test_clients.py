@@ -268,3 +268,10 @@ def test_a_linked_work_tree_is_guarded_or_doctor_says_that_it_is_not(scene: Scen
     scene.play([[scene.wicked("bare")]], project=linked)
     if (linked / "bare").exists():
         assert "no agent client is guarded in this folder" in scene.doctor(linked).stdout
+
+
+def test_uninstalling_leaves_the_client_as_it_was(scene: Scene) -> None:
+    scene.hooked.chrono("guard", "uninstall", scene.client.name, "--scope", scene.client.scope)
+    assert not scene.settings.exists() or "boot.py" not in scene.settings.read_text()
+    scene.play([[scene.client.shell("touch unguarded")]])
+    assert (scene.project / "unguarded").exists()
