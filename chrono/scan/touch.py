@@ -108,6 +108,7 @@ def options_of(name: str) -> Options:
 
 def redirect_touches(redirects: tuple[Redirect, ...], command: Command | None, ground: Ground) -> Iterator[Touch]:
     """What redirections do; `command` None for those of no command."""
+    read = _read_by(command) if command is not None else frozenset()
     for redirect in redirects:
         op = redirect.op
         if op in ("<<", "<<-", "<<<", "<&", ">&") and not _names_file(redirect):
@@ -117,7 +118,7 @@ def redirect_touches(redirects: tuple[Redirect, ...], command: Command | None, g
         elif ">>" in op or op == "<>":
             how = "append"
         elif ">" in op:
-            how = "empty" if command is None or _is_silent(command) or _reads_itself(redirect, command) else "write"
+            how = "empty" if command is None or _is_silent(command) or _reads_itself(redirect, read) else "write"
         else:
             continue
         cwd = command.cwd if command is not None else ground.world.cwd
@@ -132,18 +133,19 @@ _LINE_BY_LINE = frozenset(
 )
 
 
-def _reads_itself(redirect: Redirect, command: Command) -> bool:
+def _read_by(command: Command) -> frozenset[Word]:
+    """The files that a command, or what feeds it, reads line by line, by the words that name them."""
+    read: set[Word] = {redirect.target for redirect in command.redirects if redirect.op == "<"}
+    for argv in (command.argv, *command.upstream):
+        if argv and any(name in _LINE_BY_LINE for name in program_names(argv[0])):
+            read.update(argv[1:])
+    return frozenset(read)
+
+
+def _reads_itself(redirect: Redirect, read: frozenset[Word]) -> bool:
     """`sort f > f`: the shell empties the file before anybody reads it."""
     target = redirect.target
-    if not isinstance(target, str) or target.startswith("/dev/"):
-        return False
-    if any(other.op == "<" and other.target == target for other in command.redirects):
-        return True
-    return any(
-        target in argv[1:] and any(name in _LINE_BY_LINE for name in program_names(argv[0]))
-        for argv in (command.argv, *command.upstream)
-        if argv
-    )
+    return isinstance(target, str) and target in read and not target.startswith("/dev/")
 
 
 def _emptied(how: str, word: Word) -> Word:
