@@ -10,7 +10,7 @@ import ctypes
 import errno
 import os
 import stat
-import threading
+from _thread import allocate_lock, start_new_thread
 from collections.abc import Callable, Sequence
 from functools import partial
 
@@ -191,30 +191,35 @@ def _fsync_folder(name: bytes) -> None:
 
 
 def _at_once(syncs: Sequence[Callable[[], None]]) -> None:
-    """Runs them in some threads, this one among them, and returns when all have ended. Raises the first error."""
-    left, errors = list(syncs), list[OSError]()
+    """Runs them in some threads, this one among them, and returns when all have ended. Raises the first error.
+
+    Nobody waits for a thread to start: one that comes late finds nothing left.
+    """
+    waiting = [(sync, allocate_lock()) for sync in syncs]
+    left, errors = list(waiting), list[BaseException]()
+    for _, ended in waiting:
+        ended.acquire()
 
     def run() -> None:
         while True:
             try:
-                one = left.pop()
+                sync, ended = left.pop()
             except IndexError:
                 return
             try:
-                one()
-            except OSError as error:
+                sync()
+            except BaseException as error:
                 errors.append(error)
+            finally:
+                ended.release()
 
-    threads = []
-    for _ in range(min(len(left), SYNCS_AT_ONCE) - 1):
-        thread = threading.Thread(target=run, daemon=True)
+    for _ in range(min(len(waiting), SYNCS_AT_ONCE) - 1):
         try:
-            thread.start()
+            start_new_thread(run, ())
         except RuntimeError:  # no more threads: this one does what is left
             break
-        threads.append(thread)
     run()
-    for thread in threads:
-        thread.join()
+    for _, ended in waiting:
+        ended.acquire()
     if errors:
         raise errors[0]
