@@ -110,6 +110,9 @@ class Bench:
         self.home = folder / "home"
         self.project = self.home / "shop"
         (self.project / "src").mkdir(parents=True)
+        (self.home / "many").mkdir()
+        for number in range(400):
+            (self.home / "many" / f"f{number}").touch()
         subprocess.run(["git", "init", "-q", str(self.project)], check=True)
         (self.project / "src" / "app.py").write_text("print(1)\n")
         (self.project / "package.json").write_text('{"scripts": {"build": "tsc", "test": "vitest run"}}\n')
@@ -118,18 +121,20 @@ class Bench:
         self.sources = discover()
         self.rules = compile_packs(self.sources)
 
-    def scan(self, command: str, rules: Ruleset | None = None) -> Any:
+    def scan(self, command: str, rules: Ruleset | None = None, shell: str = "bash") -> Any:
         home = str(self.home)
         state = f"{home}/.local/state/chrono"
         world = MachineWorld(str(self.project), self.environ, project=None, chrono_home=state, user_home=home)
-        return scan(command, rules or self.rules, world)
+        return scan(command, rules or self.rules, world, shell=shell)
 
-    def time_us(self, command: str, rules: Ruleset | None = None, repeats: int | None = None) -> float:
+    def time_us(
+        self, command: str, rules: Ruleset | None = None, repeats: int | None = None, shell: str = "bash"
+    ) -> float:
         """The least CPU time of a few scans, in microseconds."""
         best = float("inf")
         for _ in range(repeats or self.repeats):
             start = time.process_time_ns()
-            self.scan(command, rules)
+            self.scan(command, rules, shell)
             best = min(best, time.process_time_ns() - start)
         self._timed += 1
         if self._timed % 20 == 0:
@@ -154,7 +159,11 @@ class Bench:
         texts = {name: self.time_us(text) / 1000 * self.scale() for name, text in four_kilobytes().items()}
         name = max(texts, key=lambda name: texts[name])
         limits.append(limit(f"4 KB of text, worst ({name})", texts[name], TEXT_MS, "ms"))
-        worst = {name: self.time_us(text, repeats=2) / 1000 * self.scale() for name, text in worst_inputs().items()}
+        worst = {
+            name: self.time_us(text, repeats=2, shell=shell) / 1000 * self.scale()
+            for shell, texts in (("bash", worst_inputs()), *worst_windows_inputs().items())
+            for name, text in texts.items()
+        }
         name = max(worst, key=lambda name: worst[name])
         limits.append(limit(f"any input within the limits, worst ({name})", worst[name], WORST_MS, "ms"))
         few, many = self.grown(250), self.grown(1000)
@@ -243,6 +252,8 @@ def worst_inputs() -> dict[str, str]:
         "64 KB of commands": "echo a$b ${c:-d} 'e f' \"$g\"; " * 2300,
         "as many commands as are looked at": "echo a$b ${c:-d} 'e f' \"$g\"; " * 1050,
         "as many files as are looked at": "".join(f"cp a{at} b{at}; " for at in range(1950)),
+        "as many globs as are looked at": "rm "
+        + " ".join(f"../many/f*{'?' * (at % 9)}*{'*' * (at // 9)}" for at in range(900)),
         "64 KB of one word": "echo " + "a$b" * 21_000,
         "braces": "echo " + "{a,b,c}{d,e,f}" * 12,
         "nested substitutions": "echo " + "$(echo " * 58 + "x" + ")" * 58,
@@ -254,6 +265,17 @@ def worst_inputs() -> dict[str, str]:
         "variables that grow": "a=x; " + "a=$a$a; " * 40 + "echo $a",
         "many redirections": "echo x " + "> /tmp/a " * 2350,
         "many files written": "echo x " + "".join(f"> /tmp/a{at} " for at in range(2350)),
+    }
+
+
+def worst_windows_inputs() -> dict[str, dict[str, str]]:
+    """The same for PowerShell and cmd.exe, which stop at 400 commands."""
+    return {
+        "powershell": {
+            "as many cmdlets as are looked at": "".join(f"Remove-Item -Recurse -Force a{at}; " for at in range(399)),
+            "as many files as PowerShell may name": "".join(f"Copy-Item a{at} b{at}; " for at in range(330)),
+        },
+        "cmd": {"as many commands as cmd.exe may run": " & ".join(f"del /q a{at} b{at}" for at in range(399))},
     }
 
 
