@@ -444,6 +444,11 @@ def _file_text(case: Case, word: Word) -> str:
     from chrono.scan.world import Read
 
     for spot in case.ground.spots(word, case.command.cwd):
+        written = case.ground.written.get(spot.target.path or "")
+        if written is None and isinstance(word, str):
+            written = case.ground.written.get(word)
+        if written is not None:
+            return written
         if spot.target.path is not None and spot.kind == "file":
             answer = case.ground.world.read(spot.target.path, MAX_SQL_FILE_BYTES)
             if isinstance(answer, Read):

@@ -58,7 +58,7 @@ def findings_of(steps: tuple[Step, ...], ruleset: Ruleset, ground: Ground) -> li
     history = History()
     found: dict[tuple[object, ...], Finding] = {}
     for at, step in enumerate(steps):
-        step = _fed(step, steps[at - 1] if at else None)
+        step = _fed(step, steps[at - 1] if at else None, ground)
         for finding in _of_command(step, ruleset, ground, history):
             key = (finding.rule, finding.span, finding.targets, finding.via)
             found.setdefault(key, finding)
@@ -66,7 +66,7 @@ def findings_of(steps: tuple[Step, ...], ruleset: Ruleset, ground: Ground) -> li
     return list(found.values())
 
 
-def _fed(step: Step, before: Step | None) -> Step:
+def _fed(step: Step, before: Step | None, ground: Ground) -> Step:
     """`bash <(curl …)`: what stands in the substitution feeds the command that reads its path."""
     command = step.command
     if before is None or not any(isinstance(w, str) and w.startswith("/dev/fd/") for w in command.argv[1:]):
@@ -77,7 +77,9 @@ def _fed(step: Step, before: Step | None) -> Step:
         # A file of the project that is only passed on: its text has been looked at.
         return step
     feeding = (*before.command.upstream, before.command.argv)
-    argv = tuple(w for w in command.argv if not (isinstance(w, str) and w.startswith("/dev/fd/")))
+    argv = tuple(
+        w for w in command.argv if not (isinstance(w, str) and w.startswith("/dev/fd/") and w not in ground.written)
+    )
     return step._replace(command=command._replace(argv=argv, upstream=(*command.upstream, *feeding)))
 
 
@@ -101,8 +103,8 @@ def _of_command(step: Step, ruleset: Ruleset, ground: Ground, history: History) 
     if history.held:
         touches = (*touches, *holding.sent_later(command, history.held, ground))
     if history.links:
-        touches = (*touches, *_through_links(touches, history))
-    if history.made and name_of(command) in _COPIES:
+        touches = (*touches, *_through_links(touches, command, history))
+    if (history.made or history.moved) and name_of(command) in _COPIES:
         touches = _without_own_results(touches, command, history, ground)
     history.held.update(holding.put_aside(command, touches, history.held, ground))
     touches = _in_order(touches, command, history, ground)
@@ -111,12 +113,14 @@ def _of_command(step: Step, ruleset: Ruleset, ground: Ground, history: History) 
     return _ask(command, touches, step.followed, ruleset, ground, _fetched(command, ground, history))
 
 
-def _through_links(touches: tuple[Touch, ...], history: History) -> Iterator[Touch]:
+def _through_links(touches: tuple[Touch, ...], command: Command, history: History) -> Iterator[Touch]:
     """`ln -s / x; rm -rf x/*`: what is done below a link of the text's own is done to what it leads to."""
+    below = name_of(command) in ("find", "gfind")
     for how, spot in touches:
         for link, source in history.links.items():
             path = spot.target.path
-            if path is not None and how in _DELETES and is_within(path, link) and (spot.sweep or path != link):
+            inside = path is not None and is_within(path, link) and (below or spot.sweep or path != link)
+            if inside and how in _DELETES:
                 yield Touch(how, source)
 
 
@@ -129,7 +133,8 @@ def _without_own_results(
     """`sort a > b && mv b a`: what the same text has made out of a file may take its place."""
     words = parse(command.argv, options_of(name_of(command))).words[:-1]
     sources = [spot.target.path for word in words for spot in ground.spots(word, command.cwd)]
-    if not sources or not all(path is not None and path in history.made for path in sources):
+    own = {*history.made, *(moved.path for moved in history.moved)}
+    if not sources or not all(path in own for path in sources):
         return touches
     return tuple(t for t in touches if t.how != "write" or t.spot.target.place != "project")
 

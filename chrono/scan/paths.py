@@ -60,12 +60,14 @@ class Ground:
     """What one scan asks about the machine again and again; `root` is the folder that counts as the project.
 
     Without an initialised project that is the git work tree around the folder, else the folder itself, and None where
-    the folder is a home, a system folder or above one of them.
+    the folder is a home, a system folder or above one of them. `written` are files that the text itself writes, with
+    what it writes.
     """
 
     def __init__(self, world: World) -> None:
         self.world = world
         self.fold = world.platform in ("darwin", "win32")
+        self.written: dict[str, str] = {}
         self._glob_work = 0
         self._places: dict[str, str] = {}
         self._spots: dict[tuple[Word, Word, bool, bool], tuple[Spot, ...]] = {}
@@ -367,7 +369,7 @@ class Ground:
             return Spot(Target(base, shown, "regenerable", True), None, "", sweep, base)
         path = base if sweep or not name else f"{base.rstrip('/')}/{name}"
         target = Target(base, shown, self._below(base, name if path != base else ""), True)
-        missing = is_within(base, self.root) and self.world.lstat(base) is None
+        missing = self.root is not None and is_within(base, self.root) and self.world.lstat(base) is None
         return Spot(target, False if missing else None, "dir", sweep, base)
 
     def _ordinary(self, base: str) -> bool:

@@ -116,6 +116,7 @@ class Walk:
             self._later_files()
 
     def findings(self) -> list[Finding]:
+        self.ground.written.update(self.files)
         found = findings_of(tuple(self.steps), self.ruleset, self.ground)
         found.extend(findings_of_writes(tuple(self.writes), self.ruleset, self.ground))
         return found

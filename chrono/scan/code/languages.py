@@ -14,7 +14,7 @@ from chrono.scan.foreign import cloud_deletions, is_fork_bomb, is_reverse_shell,
 from chrono.scan.world import World
 
 _WRITES = re.compile(
-    r"\.write\b|dump\s*\(|writelines|\bfile\s*=|\.save\w*\s*\(|\.to_\w+\s*\(|[Ww]riter|fwrite|fputs|fput|\.puts\b|"
+    r"\.write\b(?!\s*\(\s*(?:''|\"\")\s*\))|dump\s*\(|writelines|\bfile\s*=|\.save\w*\s*\(|\.to_\w+\s*\(|[Ww]riter|fwrite|fputs|fput|\.puts\b|"
     r"print\s*\(?\s*\{?\$\w|printf\s|<<|\bprint\s+[A-Z]\w*\s|\.print\b|copyfileobj|pipe\s*\(|\.end\s*\("
 )
 """Signs that what is opened for writing also gets text."""

@@ -93,10 +93,15 @@ def _run(m: Machine, state: State, text: str, span: tuple[int, int] | None, whol
     files = tuple(
         (path, content)
         for path, content in m.files.items()
-        if content is not None and "\0" not in content and "\0" not in path and not path.startswith("/dev/")
+        if content is not None and "\0" not in content and "\0" not in path and _is_file(path)
     )
     commands = tuple(dict.fromkeys(m.commands)) if len(m.commands) > 1 else tuple(m.commands)
     return Evaluation(commands, tuple(m.refusals), tuple(dict.fromkeys(m.writes)), files, tuple(m.copies.items()))
+
+
+def _is_file(path: str) -> bool:
+    """Whether a file of this name, or a substitution (`<(…)`) that stands for one, can be read again."""
+    return not path.startswith("/dev/") or path.startswith("/dev/fd/")
 
 
 def _union(runs: list[Evaluation]) -> Evaluation:
