@@ -200,7 +200,9 @@ def test_a_harmless_call_runs_after_a_savepoint_that_brings_the_files_back(scene
 
 
 def test_parallel_calls_are_judged_each_for_itself(scene: Scene) -> None:
-    assert {"one", "two"} <= set(scene.left) and "three" not in scene.left
+    assert "three" not in scene.left and [decision for decision, _ in scene.decided("three")] == ["block"]
+    if scene.client is not CLINE:  # whose refusal ends the run, and with it the calls beside
+        assert {"one", "two"} <= set(scene.left)
 
 
 def test_a_write_is_judged_by_where_it_goes(scene: Scene) -> None:
@@ -221,7 +223,9 @@ def test_a_guard_without_key_or_disk_or_life_lets_nothing_run(scene: Scene, mark
 def test_a_subagent_is_judged_too(scene: Scene) -> None:
     if scene.client.aside is None:
         pytest.skip("this client starts no subagent without its vendor's servers")
-    assert "aside-bad" not in scene.left and "aside-ran" in scene.left
+    assert "aside-bad" not in scene.left and [decision for decision, _ in scene.decided("aside-bad")] == ["block"]
+    if scene.client is not CLINE:  # whose refusal ends the subagent, too
+        assert "aside-ran" in scene.left
 
 
 def test_a_tool_of_an_mcp_server_is_judged_too(scene: Scene) -> None:
