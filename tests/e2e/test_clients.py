@@ -96,7 +96,10 @@ class Scene:
         subprocess.run(["git", *words], cwd=self.project, check=True, capture_output=True)
 
     def become(self, mode: str) -> Before:
-        return lambda: [self.mode.write_text(mode), None][1]
+        def change() -> None:
+            self.mode.write_text(mode)
+
+        return change
 
     def play(self, turns: list[Turn], before: dict[int, Before] | None = None, **more: Any) -> str:
         """One run; what the client told the model."""
