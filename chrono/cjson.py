@@ -53,7 +53,8 @@ def reader(
     def read(text: str) -> object:
         try:
             value, end = scan(text, 0)
-        except (StopIteration, ValueError):
+        except (StopIteration, ValueError, SystemError):
+            # The last is Python 3.11's way to say that `json`, which has the error's class, is not loaded yet.
             return general().decode(text)
         if end != len(text) and text[end:].strip(" \t\n\r"):
             return general().decode(text)

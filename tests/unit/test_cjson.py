@@ -112,6 +112,21 @@ def test_without_the_compiled_half_json_itself_answers(gone: str, monkeypatch: p
     assert cjson.writer()({"b": 1, "a": "é"}) == '{"a":"é","b":1}'
 
 
+@pytest.mark.parametrize("text", ["{", "nul", '{"a":"\n"}', '{"a":1', "[1,]", '{"a" 1}', ""])
+def test_an_error_is_jsons_own_where_json_was_not_loaded(text: str) -> None:
+    code = (
+        f"import sys; sys.path.insert(0, {str(Path(__file__).parents[2])!r})\n"
+        "from chrono import cjson\n"
+        "assert 'json' not in sys.modules\n"
+        f"try: cjson.read({text!r})\n"
+        "except ValueError as error: print(type(error).__name__, error)"
+    )
+    done = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True)
+    with pytest.raises(json.JSONDecodeError) as refused:
+        json.loads(text)
+    assert done.stdout == f"JSONDecodeError {refused.value}\n"
+
+
 def test_reading_and_writing_load_nothing_of_json() -> None:
     code = (
         f"import sys; sys.path.insert(0, {str(Path(__file__).parents[2])!r})\n"
