@@ -19,7 +19,7 @@ MAX_LEVELS = 5
 MAX_NAMES = 400
 """A glob that stands for more names than this is taken as the whole folder."""
 MAX_WORDS = 1_000
-"""Different path words of one text; shell scripts of 200 KB that systems ship name 240 at most."""
+"""Different path words of one text; of the 90 largest shell scripts of a Debian machine none names more than 240."""
 MAX_GLOB_WORK = 50_000
 """Names that the globs of one text are held against, those that fit counted _FITTING times; from there on a glob is
 taken as the whole folder."""
