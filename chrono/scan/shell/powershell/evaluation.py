@@ -248,6 +248,13 @@ def _member(m: Machine, node: Member) -> Value:
     if name not in _PURE and len(m.commands) == count:
         # What it does is not known: nothing dangerous that the rules could name, but no proof of reading only either.
         m.call_once(name)
+    if isinstance(inner, Thing) and isinstance(found, Thing) and inner.name == found.name == "powershell":
+        # The calls add to the one object, however far down the chain its variable stands.
+        owner = node.inner
+        while isinstance(owner, Member):
+            owner = owner.inner
+        if isinstance(owner, Variable):
+            m.set(owner.name, found)
     if name in _FILLS and args and isinstance(node.args[0], Variable) and feeds_of(found):
         # The buffer holds afterwards what was read.
         m.set(node.args[0].name, Unknown(feeds_of(found)))

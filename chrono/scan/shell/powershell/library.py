@@ -252,6 +252,8 @@ def _block(m: Machine, inner: Closure, name: str, args: tuple[Value, ...]) -> Va
         return found[0] if len(found) == 1 else tuple(found)
     if own in ("getnewclosure", "getpowershell"):
         return inner
+    if own == "getscriptblock":
+        return inner
     if own in ("tostring", "ast", "extent", "text"):
         return inner.block.source
     return Unknown()
@@ -317,9 +319,13 @@ def _object(m: Machine, inner: Thing, name: str, args: tuple[Value, ...]) -> Val
         if own == "startinfo":
             return Thing("object", "process", inner.fields)
         return Unknown(inner.feeds)
+    if kind == "runspace":
+        return Thing("object", "powershell", (("script", args[0]),)) if own == "createpipeline" and args else inner
     if kind == "powershell":
         if own in ("addscript", "addcommand") and args:
             return inner._replace(fields=(*inner.fields, ("script", args[0])))
+        if own in ("addargument", "addparameter") and args and inner.fields:
+            return inner._replace(fields=(*inner.fields[:-1], ("script", _with_argument(inner, own, args))))
         if own in ("invoke", "begininvoke"):
             for key, value in inner.fields:
                 if key == "script":
@@ -354,6 +360,14 @@ def _object(m: Machine, inner: Thing, name: str, args: tuple[Value, ...]) -> Val
     if own in ("getstring", "getbytes", "transformfinalblock", "createdecryptor"):
         return _unknown(inner.feeds, args)
     return _unknown(inner.feeds, args)
+
+
+def _with_argument(inner: Thing, own: str, args: tuple[Value, ...]) -> Value:
+    """The text of a command that is put together piece by piece."""
+    words = [f"-{text_of(args[0])}:" if own == "addparameter" else " "]
+    value = args[-1] if own == "addargument" or len(args) > 1 else True
+    words.append("$true" if value is True else "'" + text_of(value).replace("'", "''") + "'")
+    return concat([text_of(inner.fields[-1][1]), " ", *words])
 
 
 def _network(m: Machine, inner: Thing, own: str, args: tuple[Value, ...]) -> Value:
@@ -424,9 +438,15 @@ def _com(m: Machine, inner: Thing, name: str, args: tuple[Value, ...]) -> Value:
             return Unknown((m.emit(["Invoke-WebRequest", text_of(args[0])], builtin=True),))
         if own in ("responsetext", "responsebody", "document"):
             return Unknown((("Invoke-WebRequest", "\0"),))
+    if own == "ddeinitiate":
+        run_line(m, args[0] if args else "", args[1] if len(args) > 1 else None, "DDEInitiate")
+        return Unknown()
+    if inner.name == "schedule.service" and own in ("registertask", "registertaskdefinition", "deletetask"):
+        m.emit([f"{'Unr' if own == 'deletetask' else 'R'}egister-ScheduledTask", *map(text_of, args[:1])], builtin=True)
+        return Unknown()
     if inner.name == "mmc20.application" and own == "executeshellcommand":
         run_line(m, args[0] if args else "", args[2] if len(args) > 2 else None, "MMC20.Application")
-    return inner if name[:1] == "." or own == "item" else _unknown(inner.feeds, args)
+    return inner if name[:1] == "." or own in ("item", "getfolder", "newtask") else _unknown(inner.feeds, args)
 
 
 def _first_and_rest(line: str) -> tuple[Value, Value]:

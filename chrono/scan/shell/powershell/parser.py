@@ -28,6 +28,8 @@ from chrono.scan.shell.powershell.syntax import (
 _WORD = re.compile(r"[A-Za-z_]\w*(?![\w.\\/:-])")
 _NAME = re.compile(r"[^\s(){};|,]+")
 _LABEL = re.compile(r":[A-Za-z_]\w*")
+_WHOLE = (Params, If, Foreach, Loop, Function, Switch, Try)
+"""Statements that end by themselves: a `&` behind one begins the next command."""
 _LEAVES = ("return", "throw", "exit", "break", "continue")
 _BLOCKS = ("begin", "process", "end", "dynamicparam", "clean", "trap", "data", "inlinescript", "parallel", "sequence")
 
@@ -72,7 +74,7 @@ class Parser(Pipelines):
                 if isinstance(right, Pipeline):
                     right = right._replace(after="success" if two == "&&" else "failure")
                 body.append(right)
-            elif two[:1] == "&":
+            elif two[:1] == "&" and not isinstance(body[-1], _WHOLE):
                 self.at += 1
                 return
             else:

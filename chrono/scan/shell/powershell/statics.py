@@ -200,6 +200,8 @@ def cast(m: Machine, kind: str, value: Value) -> Value:
         return Unknown() if known is None else known
     if kind in ("void",):
         return None
+    if kind.endswith("processstartinfo") and isinstance(value, dict):
+        return Thing("object", "process", tuple(value.items()))
     if kind.startswith("net.sockets."):
         return _new(m, kind, (value,))
     if kind in ("scriptblock", "management.automation.scriptblock"):
@@ -369,6 +371,9 @@ _STATIC: dict[str, Callable[[Machine, tuple[Value, ...]], Value]] = {
     "convert.tochar": lambda m, a: cast(m, "char", a[0] if a else None),
     "convert.tostring": lambda m, a: text_of(a[0]) if a else "",
     "scriptblock.create": _block,
+    "management.automation.language.parser.parseinput": lambda m, a: _block(m, a[:1]),
+    "runspacefactory.createrunspace": lambda m, a: Thing("object", "runspace"),
+    "management.automation.runspaces.runspacefactory.createrunspace": lambda m, a: Thing("object", "runspace"),
     "management.automation.scriptblock.create": _block,
     "diagnostics.process.start": _start,
     "environment.getenvironmentvariable": _environment,

@@ -366,3 +366,26 @@ def test_a_private_field_of_powershell_is_set_for_one_reason(
 ) -> None:
     assert ("Disable-Amsi",) in argvs("[Ref].Assembly.GetTypes() | % { $_.GetField('x').SetValue($null, 1) }")
     assert ("Disable-Amsi",) not in argvs("[Ref].Assembly.GetTypes() | % { $_.GetField('x').GetValue($null) }")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "& { param($a) & $a C:\\Users -Recurse } Remove-Item",
+        "if ($x) { 1 } & 'Remove-Item' C:\\Users -Recurse",
+        "[Management.Automation.Language.Parser]::ParseInput('ri C:\\Users -r', [ref]$n, [ref]$n).GetScriptBlock().Invoke()",
+        "$p = [powershell]::Create(); [void]$p.AddCommand('ri').AddArgument('C:\\Users').AddParameter('r'); $p.Invoke()",
+        "[powershell]::Create().AddCommand('ri').AddParameter('Path', 'C:\\Users').AddParameter('Recurse').Invoke()",
+        "[runspacefactory]::CreateRunspace().CreatePipeline('ri C:\\Users -r').Invoke()",
+    ],
+)
+def test_other_ways_to_run_a_text_run_it(text: str, argvs: Callable[[str], list[tuple[object, ...]]]) -> None:
+    assert [argv[:2] for argv in argvs(text) if "Recurse" in str(argv)][-1] == WIPE[:2]
+
+
+def test_objects_that_start_programs_start_them(argvs: Callable[[str], list[tuple[object, ...]]]) -> None:
+    info = "[Diagnostics.ProcessStartInfo]@{ FileName = 'cmd'; Arguments = '/c ver' }"
+    assert ("cmd", "/c", "ver") in argvs(f"[Diagnostics.Process]::Start({info})")
+    assert ("cmd", "/c", "ver") in argvs("(New-Object -ComObject Excel.Application).DDEInitiate('cmd', '/c ver')")
+    task = "$s = New-Object -ComObject Schedule.Service; $s.GetFolder('x').RegisterTaskDefinition('t', $d)"
+    assert ("Register-ScheduledTask", "t") in argvs(task)
