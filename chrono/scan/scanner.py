@@ -187,10 +187,10 @@ class Walk:
                 self._take(evaluation._replace(refusals=()), depth=1, followed=True)
 
     def _of_later(self, later: Later, path: str) -> Evaluation:
-        if later.language == "python":
+        if later.language not in SHELLS:
             from chrono.scan.code.languages import commands_of
 
-            return commands_of("python", later.text, world=self.world, name=path)
+            return commands_of(later.language, later.text, world=self.world, name=path)
         return _evaluate(later.text, self.world, "bash", via=(path,))
 
 

@@ -587,6 +587,7 @@ _OPTIONS: dict[str, Options] = {
 _READERS: dict[str, Reader] = {
     "rm": _rm,
     "grm": _rm,
+    "zf_rm": _rm,
     "unlink": _delete,
     "srm": _rm,
     "rimraf": _delete_tree,
@@ -599,6 +600,7 @@ _READERS: dict[str, Reader] = {
     "wipe": _delete_tree,
     "mv": _mv,
     "gmv": _mv,
+    "zf_mv": _mv,
     "cp": _cp,
     "gcp": _cp,
     "install": _install,

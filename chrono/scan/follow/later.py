@@ -17,8 +17,15 @@ _STRING = r"\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)*)'"
 _ARGUMENT = re.compile(_STRING)
 
 
+_JAVASCRIPT = frozenset(
+    ".eslintrc.js .eslintrc.cjs .pnpmfile.cjs .prettierrc.js .babelrc.js .mocharc.js .lintstagedrc.js gulpfile.js "
+    "gruntfile.js".split()
+)
+
+
 class Later(NamedTuple):
-    """Text that runs later. `language`: "bash" or "python"; `program`: the text is a program's path and no more."""
+    """Text that runs later. `language`: "bash", "python" or "javascript"; `program`: the text is a
+    program's path and no more."""
 
     text: str
     language: str = "bash"
@@ -45,6 +52,8 @@ def _of_file(path: str, text: str) -> Iterator[Later]:
         yield from (Later(line, "python") for line in text.splitlines() if line.startswith("import "))
     elif name in ("sitecustomize.py", "usercustomize.py", "conftest.py"):
         yield Later(text, "python")
+    elif name in _JAVASCRIPT or name.endswith((".config.js", ".config.cjs", ".config.mjs", ".config.ts")):
+        yield Later(text, "javascript")
     for ending, read in _BY_ENDING.items():
         if path.endswith(ending):
             yield from read(text)
@@ -125,6 +134,7 @@ _UNIT = _values(r"^[ \t]*Exec(?:Start|StartPre|StartPost|Stop|Reload)?[ \t]*=[ \
 
 _BY_ENDING: dict[str, Callable[[str], Iterator[Later]]] = {
     "/.pre-commit-config.yaml": _YAML,
+    "/procfile": _values(r"^[\w-]+:[ \t]*(\S[^\n]*)$"),
     "/lefthook.yml": _YAML,
     "/lefthook.yaml": _YAML,
     "/.lefthook.yml": _YAML,

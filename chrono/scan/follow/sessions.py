@@ -92,6 +92,7 @@ def _tox(scene: Scene) -> Answers:
 def _tox_command(line: str) -> str:
     line = re.sub(r"^[-!@]\s*", "", line)
     line = re.sub(r"\{posargs(?::([^{}]*))?\}", lambda m: f'"${{@:-{m[1]}}}"' if m[1] else '"$@"', line)
+    line = re.sub(r"\{env:(\w+)(?::([^{}]*))?\}", lambda m: f"${{{m[1]}:-{m[2] or ''}}}", line)
     line = line.replace("{toxinidir}", ".").replace("{tox_root}", ".")
     return re.sub(r"\{env(?:_)?python\}", "python", line)
 

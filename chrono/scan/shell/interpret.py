@@ -304,10 +304,20 @@ def _conditional(m: Machine, node: Conditional, state: State) -> None:
     state.status = UNKNOWN_STATUS if decided is None or m.outside else int(not decided)
 
 
+_CALLED_BY_ZSH = frozenset(
+    ("precmd", "preexec", "chpwd", "periodic", "zshexit", "zshaddhistory", "command_not_found_handler")
+)
+"""Functions that zsh calls by itself."""
+
+
 def _function(m: Machine, node: Function, state: State) -> None:
     state.own()
     state.funcs[node.name] = node.body
     m.note_function(node.name)
+    if m.dialect == "zsh" and (node.name in _CALLED_BY_ZSH or node.name.startswith("TRAP")):
+        side = state.copy()
+        side.outs = None
+        run_subshell(m, side, lambda: run_node(m, node.body, side))
     state.status = 0
 
 

@@ -518,6 +518,7 @@ _OWN: dict[str, Callable[[Argv, State], list[Inner]]] = {
     "mysql": _database,
     "mariadb": _database,
     "sqlite3": _database,
+    **dict.fromkeys(("ftp", "sftp", "lftp", "smbclient", "telnet"), _database),
     "at": _at,
     "batch": _at,
     "crontab": _crontab,

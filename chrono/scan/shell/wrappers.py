@@ -78,6 +78,8 @@ PLAIN: dict[str, Options] = {
     "envdir": Options("", skip=1),
     "gdb": Options(),
     "perf": Options("eoFgcpt", skip=1),
+    "faketime": Options("", skip=1),
+    "envchain": Options("", skip=1),
     "lldb": Options(),
     "rbenv": Options("", skip=1),
     "pyenv": Options("", skip=1),

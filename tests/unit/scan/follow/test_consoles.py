@@ -58,3 +58,11 @@ def test_code_for_a_console_is_read(text: str, ruleset: Ruleset) -> None:
 )
 def test_a_look_into_the_data_is_left_alone(text: str, ruleset: Ruleset) -> None:
     assert verdict(text, ruleset, covered=True) == "allow"
+
+
+@pytest.mark.parametrize("name", ["precmd", "preexec", "chpwd", "zshexit", "TRAPEXIT"])
+def test_a_function_that_zsh_calls_by_itself_is_run(name: str, ruleset: Ruleset) -> None:
+    text = f"{name}() {{ rm -rf ~ }}"
+    assert verdict(text, ruleset, covered=True, shell="zsh") == "block"
+    assert verdict(text.replace("rm -rf", "ls"), ruleset, covered=True, shell="zsh") == "allow"
+    assert verdict(text.replace(name, "mine"), ruleset, covered=True, shell="zsh") == "allow"
