@@ -8,6 +8,7 @@ of ours records it.
 from __future__ import annotations
 
 import json
+import os
 import time
 import urllib.parse
 from collections.abc import Sequence
@@ -72,6 +73,10 @@ class Target(Protocol):
     def forked(self) -> None:
         """In a child: what is open is the parent's."""
         ...
+
+
+_LEFT_BEHIND: list[http.client.HTTPConnection] = []
+"""Connections of the parent, in a forked child."""
 
 
 class HttpPlane:
@@ -151,7 +156,15 @@ class HttpPlane:
             connection.close()
 
     def forked(self) -> None:
-        self.close()  # closes the descriptor and says nothing on it
+        """In the child: closes its copy of the descriptor and says nothing on it."""
+        connection, self._connection = self._connection, None
+        if connection is None:
+            return
+        # The parent's thread may be reading an answer, and what it reads through is locked in this process for ever:
+        # closing that, or only letting it go, would wait for the lock.
+        _LEFT_BEHIND.append(connection)
+        if connection.sock is not None:
+            os.close(connection.sock.detach())
 
     def _exchange(self, method: str, path: str, body: bytes | None, begin: float) -> Answer:
         connection = self._connection

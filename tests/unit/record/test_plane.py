@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import threading
 import time
@@ -141,3 +142,30 @@ def test_the_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatch) -
 def test_what_is_no_url_is_said_at_once(url: str) -> None:
     with pytest.raises(ControlPlaneError, match="is not the URL"):
         HttpPlane(url)
+
+
+def test_a_fork_while_an_answer_is_being_read_does_not_stall_the_child() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        plane = HttpPlane(f"http://127.0.0.1:{server.getsockname()[1]}", timeout_s=10)
+        asking = threading.Thread(target=lambda: plane.put_trace(b"{}"), daemon=True)
+        asking.start()
+        peer, _ = server.accept()
+        with peer:
+            peer.recv(65536)
+            peer.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n")
+            time.sleep(0.3)  # the thread waits for the body now, and holds what it reads through
+            child = os.fork()
+            if child == 0:
+                plane.forked()
+                os._exit(0)
+            deadline = time.monotonic() + 5
+            while os.waitpid(child, os.WNOHANG) == (0, 0):
+                if time.monotonic() > deadline:
+                    os.kill(child, 9)
+                    os.waitpid(child, 0)
+                    pytest.fail("the child waits for a lock of a thread that it does not have")
+                time.sleep(0.01)
+            peer.sendall(b"{}")
+            asking.join(5)
+        plane.close()
+    assert not asking.is_alive(), "the parent's connection goes on"
