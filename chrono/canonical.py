@@ -5,10 +5,12 @@ What a record must hold is left to `audit.record`.
 
 from __future__ import annotations
 
+import json
 from binascii import a2b_base64, b2a_base64
 from collections.abc import Callable
+from json import JSONDecodeError
+from json.encoder import encode_basestring
 
-from chrono import cjson
 from chrono.digest import sha256
 
 TYPE_CHECKING = False
@@ -20,8 +22,8 @@ Json: TypeAlias = "None | bool | int | str | list[Json] | dict[str, Json]"
 MAX_INT = 2**53 - 1
 MAX_DEPTH = 8
 
-_encoded = cjson.writer()
-quoted: Callable[[str], str] = cjson.quoted
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+quoted: Callable[[str], str] = encode_basestring
 """The canonical form of a text, unless it holds a NUL (which then stands there as `\\u0000`) or a lone surrogate (which
 has no UTF-8 form): whoever builds a line from it looks for both. A property test holds it to `canonical_bytes`."""
 
@@ -39,7 +41,7 @@ def canonical_bytes(value: Json) -> bytes:
     Raises NotCanonical.
     """
     _check(value, 1)
-    text = _encoded(value)
+    text = _ENCODER.encode(value)
     if _ESCAPED_NUL in text:
         _refuse_nul(value)
     try:
@@ -54,16 +56,17 @@ def parse(line: bytes) -> Json:
     One rule rejects duplicate keys, white space, escapes, `1.0`, a BOM and CRLF.
     """
     try:
-        value: Json = _decoded(line.decode("utf-8"))  # type: ignore[assignment]
+        value: Json = _DECODER.decode(line.decode("utf-8"))
     except UnicodeDecodeError:
         raise NotCanonical("not UTF-8") from None
+    except JSONDecodeError as error:
+        raise NotCanonical(f"not JSON: {error.msg} at character {error.pos}") from None
     except RecursionError:
         raise NotCanonical(f"nested deeper than {MAX_DEPTH}") from None
     except ValueError as error:
-        text, at = getattr(error, "msg", ""), getattr(error, "pos", None)  # of JSON's own errors
-        raise NotCanonical(str(error) if at is None else f"not JSON: {text} at character {at}") from None
+        raise NotCanonical(str(error)) from None
     if _plainly_flat(line):
-        if _encoded(value) == line.decode("ascii"):
+        if _ENCODER.encode(value) == line.decode("ascii"):
             return value
     elif canonical_bytes(value) == line:
         return value
@@ -154,4 +157,4 @@ def _no_float(text: str) -> Json:
     raise ValueError(f"{text} is not a whole number")
 
 
-_decoded = cjson.reader(parse_int=_whole, parse_float=_no_float, parse_constant=_no_float)
+_DECODER = json.JSONDecoder(parse_float=_no_float, parse_constant=_no_float, parse_int=_whole)

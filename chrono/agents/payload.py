@@ -5,11 +5,11 @@ Which words a client uses is told by its `Dialect`; what a call means for the ma
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Callable, Mapping
 
-from chrono import cjson
 from chrono.agents.protocol import Call, PayloadRefused
 from chrono.scan.expression import expression
 from chrono.tuples import NamedTuple
@@ -90,7 +90,7 @@ _HOSTILE = expression("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u20
 def read_object(payload: bytes) -> dict[str, object]:
     """The JSON object in `payload`. Raises PayloadRefused."""
     try:
-        body = cjson.read_bytes(payload)
+        body = json.loads(payload)
     except (ValueError, RecursionError) as error:
         raise PayloadRefused(f"the hook's input is not JSON ({str(error) or 'nested too deeply'})") from None
     if not isinstance(body, dict):
@@ -136,8 +136,6 @@ def _tool_call(dialect: Dialect, body: Body, call: Call) -> Call:
 
 
 def _digest(given: Body) -> str:
-    import json
-
     from chrono.digest import sha256
 
     return sha256(json.dumps(given, sort_keys=True).encode("ascii")).hexdigest()

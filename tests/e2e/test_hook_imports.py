@@ -15,11 +15,12 @@ PYTHON = set(
     __future__ _abc _bisect _blake2 _cffi_backend _codecs _collections _collections_abc _frozen_importlib_external
     _functools _io _json _operator _sha1 _sha2 _sha256 _signal _sitebuiltins _sre _stat _struct abc binascii bisect
     codecs collections collections.abc copyreg encodings encodings.aliases encodings.ascii encodings.utf_8 enum errno
-    fcntl functools gc genericpath io itertools keyword marshal operator os posix posixpath pwd re re._casefix
+    fcntl functools gc genericpath io itertools json json.decoder
+    json.encoder json.scanner keyword marshal operator os posix posixpath pwd re re._casefix
     re._compiler re._constants re._parser reprlib site stat struct time types winreg zipimport zlib
     """.split()
 )
-"""Of Python itself. `typing`, `json`, `hashlib`, `threading`, `contextlib`, `base64` and `importlib` are not among them."""
+"""Of Python itself. `typing`, `hashlib`, `threading`, `contextlib`, `base64` and `importlib` are not among them."""
 
 SITE = ("sitecustomize", "usercustomize", "_distutils_hack", "_virtualenv", "__editable__")
 """What the installation around chrono may load at its start."""
@@ -33,7 +34,7 @@ CRYPTOGRAPHY = {
 }
 
 CHRONO = {
-    "": "canonical cjson clock digest errors files ids layout plugins signing tuples",
+    "": "canonical clock digest errors files ids layout plugins signing tuples",
     "agents": "claude_code payload protocol registry",
     "audit": """append checkpoint compare durable external head keys log merkle opened pin place record redact tail text
         witness""",
@@ -90,7 +91,6 @@ def test_a_reading_command_loads_neither_store_nor_yaml_nor_typing(hooked: Hooke
     assert not found & {
         "pygit2",
         "typing",
-        "json",
         "hashlib",
         "threading",
         "subprocess",
