@@ -6,7 +6,7 @@ The client of a URL is `record.plane`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from chrono.record.errors import ControlPlaneError
@@ -30,8 +30,10 @@ class ControlPlaneClient(Protocol):
 class ClientTarget:
     """Delivers through a client. An error with a `status_code` counts as that answer, any other as unreachable."""
 
-    def __init__(self, client: ControlPlaneClient) -> None:
+    def __init__(self, client: ControlPlaneClient, rest: Callable[[], None] = lambda: None) -> None:
+        """`rest` is called between two envelopes: to make one takes as long as to record it."""
         self._client = client
+        self._rest = rest
 
     def limits(self) -> Limits:
         return Limits()
@@ -49,9 +51,14 @@ class ClientTarget:
     def put_envelopes(self, bodies: Sequence[bytes]) -> Answer:
         from chrono.trace.entities import Envelope
 
-        return self._answer(
-            lambda: self._client.append_envelopes([Envelope.model_validate_json(body) for body in bodies])
-        )
+        def append() -> None:
+            envelopes = []
+            for body in bodies:
+                envelopes.append(Envelope.model_validate_json(body))
+                self._rest()
+            self._client.append_envelopes(envelopes)
+
+        return self._answer(append)
 
     def close(self) -> None:
         self._client.close()

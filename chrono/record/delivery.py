@@ -2,7 +2,8 @@
 files it takes, when it tries again.
 
 The caller's thread only says `added`. What is sent is left to `record.window` and `record.sending`, how far a file has
-come to `record.cursor`, removing old files to `record.pruning`. The file is the queue: nothing waits in memory.
+come to `record.cursor`, removing old files to `record.pruning`, sparing the program to `record.courtesy`. The file is
+the queue: nothing waits in memory.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import time
 import weakref
 
 from chrono.record.counters import COUNTERS
+from chrono.record.courtesy import Courtesy
 from chrono.record.cursor import Cursor, delivered_to
 from chrono.record.errors import DeliveryError
 from chrono.record.frames import DamagedStore
@@ -58,13 +60,21 @@ class Delivery:
     """
 
     def __init__(
-        self, writer: StoreWriter, target: Target | None, plane: str | None, pace: Pace, bounds: Bounds | None = None
+        self,
+        writer: StoreWriter,
+        target: Target | None,
+        plane: str | None,
+        pace: Pace,
+        bounds: Bounds | None = None,
+        courtesy: Courtesy | None = None,
     ) -> None:
         self._writer = writer
         self._plane = plane
         self._pace = pace
         self._bounds = bounds or Bounds()
-        self._sender = Sender(target, COUNTERS, warn=LOG.warning) if target is not None else None
+        self._courtesy = courtesy or Courtesy(writer)
+        rest = self._courtesy.rest
+        self._sender = Sender(target, COUNTERS, warn=LOG.warning, rest=rest) if target is not None else None
         self._begin()
         _deliveries.add(self)
 
@@ -101,7 +111,8 @@ class Delivery:
             elif self._added == self._pace.batch_size:
                 self._awake()
             if 0 < self._pace.max_waiting < COUNTERS.waiting:
-                self._changed.wait_for(lambda: COUNTERS.waiting <= self._pace.max_waiting, self._pace.timeout_s)
+                with self._courtesy.awaited():
+                    self._changed.wait_for(lambda: COUNTERS.waiting <= self._pace.max_waiting, self._pace.timeout_s)
 
     def nudge(self) -> None:
         """Deliver now, in the background."""
@@ -140,7 +151,7 @@ class Delivery:
 
     def _delivered(self, wanted: Written, patience_s: float) -> bool:
         """Whether everything up to `wanted` was delivered; False after `patience_s` without progress."""
-        with self._changed:
+        with self._changed, self._courtesy.awaited():
             self._urgent = True
             self._pause_until, self._failures = 0.0, 0
             self._awake()
@@ -157,7 +168,7 @@ class Delivery:
 
     def _others_delivered(self, patience_s: float) -> None:
         """Waits for the end of a round that is on its way through files of ended processes."""
-        with self._changed:
+        with self._changed, self._courtesy.awaited():
             until = time.monotonic() + self._pace.timeout_s
             while self._busy and time.monotonic() < until:
                 seen = self._progress
@@ -235,7 +246,7 @@ class Delivery:
             self._warn(f"what was recorded may not survive a loss of power: {error}")
         if time.monotonic() - self._pruned > PRUNE_EVERY_S:
             self._pruned = time.monotonic()
-            pruned = prune(self._writer.folder, self._bounds)
+            pruned = prune(self._writer.folder, self._bounds, self._courtesy.rest)
             if pruned.undelivered_bytes:
                 COUNTERS.pruned_undelivered += pruned.undelivered_bytes
                 LOG.warning("the local store is full: %d bytes were removed undelivered", pruned.undelivered_bytes)
@@ -249,6 +260,7 @@ class Delivery:
             if time.monotonic() - self._looked_around > LOOK_AROUND_S:
                 self._looked_around = time.monotonic()
                 for name in file_names(self._writer.folder):
+                    self._courtesy.rest()
                     self._deliver_left(name, self._sender)
         except PlaneTrouble as trouble:
             self._failed(trouble)
@@ -318,7 +330,7 @@ class Delivery:
         """Delivers what is in the file now; whether it got to its end. Raises PlaneTrouble."""
         with StoreFile(path) as file:
             while self._is_current():
-                window = next_window(file, lease.offset, sender.limits())
+                window = next_window(file, lease.offset, sender.limits(), self._courtesy.rest)
                 if window.end == lease.offset:
                     return True
                 if window.count:
@@ -353,6 +365,7 @@ class Delivery:
 
     def _forked(self) -> None:
         """In the child: files and leases stay the parent's; a connection must not be shared."""
+        self._courtesy.forked()
         self._give_up_leases()
         if self._sender is not None:
             self._sender.forked()

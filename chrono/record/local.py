@@ -102,6 +102,11 @@ class StoreWriter:
         with self._lock:
             return Written(self._path, self._size)
 
+    @property
+    def busy(self) -> bool:
+        """Whether a thread is appending at this moment; asked without the lock, so only a hint."""
+        return self._appending
+
     def sync(self) -> None:
         """Makes what was appended before this call survive a loss of power, too, and notices that the file was deleted.
         Raises OSError."""

@@ -6,6 +6,7 @@ A file stands by itself (its pieces are in it), so the unit is the file. One tha
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from datetime import datetime
 
 from chrono.record.cursor import REFUSED, delivered_to
@@ -36,18 +37,27 @@ def sync_folder(folder: str, plane: str) -> str:
     return os.path.join(folder, SYNC_FOLDER, plane)
 
 
-def prune(folder: str, bounds: Bounds) -> Pruned:
-    """Removes the oldest files beyond `bounds`: first those that wait for no plane, then the others. Raises OSError."""
-    sizes = {name: size for name in file_names(folder) if (size := _size(os.path.join(folder, name))) is not None}
+def prune(folder: str, bounds: Bounds, rest: Callable[[], None] = lambda: None) -> Pruned:
+    """Removes the oldest files beyond `bounds`: first those that wait for no plane, then the others. `rest` is called
+    between files. Raises OSError."""
+    sizes: dict[str, int] = {}
+    for name in file_names(folder):
+        rest()
+        if (size := _size(os.path.join(folder, name))) is not None:
+            sizes[name] = size
     total, count = sum(sizes.values()), len(sizes)
     removed: list[str] = []
     undelivered_bytes = 0
     if total > bounds.max_bytes or count > bounds.max_files:
-        ended = [name for name in sizes if not _lives(os.path.join(folder, name))]
-        due = {name: _undelivered(folder, name, sizes[name]) for name in ended}
-        for name in sorted(ended, key=lambda name: (due[name] > 0, name)):
+        due: dict[str, int] = {}
+        for name in sizes:
+            rest()
+            if not _lives(os.path.join(folder, name)):
+                due[name] = _undelivered(folder, name, sizes[name])
+        for name in sorted(due, key=lambda name: (due[name] > 0, name)):
             if total <= bounds.max_bytes and count <= bounds.max_files:
                 break
+            rest()
             try:
                 os.unlink(os.path.join(folder, name))
             except FileNotFoundError:

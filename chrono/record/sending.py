@@ -39,8 +39,12 @@ class PlaneTrouble(ControlPlaneError):
 class Sender:
     """Sends windows to one target; remembers its limits and what it tripped over."""
 
-    def __init__(self, target: Target, counters: Counters, *, warn: Callable[[str], None]) -> None:
+    def __init__(
+        self, target: Target, counters: Counters, *, warn: Callable[[str], None], rest: Callable[[], None]
+    ) -> None:
+        """`warn` takes what a person should know, `rest` is called before each request (`record.courtesy`)."""
         self._target = target
+        self._rest = rest
         self._counters = counters
         self._warn = warn
         self._limits: Limits | None = None
@@ -151,6 +155,7 @@ class Sender:
         return answer
 
     def _asked(self, ask: Callable[[], T], items: int = 0) -> T:
+        self._rest()
         try:
             return ask()
         except ControlPlaneError as error:

@@ -12,6 +12,7 @@ from typing import Any
 from chrono.record import frames
 from chrono.record.client import ClientTarget
 from chrono.record.counters import COUNTERS
+from chrono.record.courtesy import Courtesy
 from chrono.record.delivery import Delivery, Pace
 from chrono.record.entry import EnvelopeEntry, SpanEntry, TraceEntry, wire
 from chrono.record.local import StoreUnwritable, StoreWriter
@@ -67,15 +68,19 @@ class StoreSink:
 def open_sink(settings: Settings, client: Any = None) -> StoreSink:
     """The sink that `settings` ask for; `client` is an own control-plane client (specs: record A6) and goes before
     `control_plane_url`. Nothing is opened before the first entry. Raises ControlPlaneError for a URL that is none."""
-    target: Target | None = None
     plane = None
     if client is not None:
         # Only what this process records is its business: no other process has the same object.
-        target, plane = ClientTarget(client), f"client-{os.urandom(8).hex()}"
+        plane = f"client-{os.urandom(8).hex()}"
     elif settings.control_plane_url:
-        target = HttpPlane(settings.control_plane_url, settings.api_key, timeout_s=settings.timeout)
         plane = plane_name(settings.control_plane_url)
     writer = StoreWriter(store_folder(settings), plane=plane)
+    courtesy = Courtesy(writer)
+    target: Target | None = None
+    if client is not None:
+        target = ClientTarget(client, courtesy.rest)
+    elif settings.control_plane_url:
+        target = HttpPlane(settings.control_plane_url, settings.api_key, timeout_s=settings.timeout)
     pace = Pace(
         batch_size=settings.batch_size,
         interval_s=settings.flush_interval,
@@ -83,7 +88,7 @@ def open_sink(settings: Settings, client: Any = None) -> StoreSink:
         max_waiting=settings.max_queue if settings.on_overflow == "block" else 0,
     )
     bounds = Bounds(max_bytes=settings.store_max_bytes)
-    return StoreSink(writer, Delivery(writer, target, plane, pace, bounds), fail_open=settings.fail_open)
+    return StoreSink(writer, Delivery(writer, target, plane, pace, bounds, courtesy), fail_open=settings.fail_open)
 
 
 def plane_name(url: str) -> str:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from chrono.record import frames
@@ -17,6 +18,10 @@ _BESIDE_BYTES = 64
 """What a batch holds besides its envelopes."""
 
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+
+
+def _go_on() -> None:
+    pass
 
 
 @dataclass(slots=True)
@@ -45,11 +50,13 @@ class Window:
     repaired: int = 0
 
 
-def next_window(file: StoreFile, start: int, limits: Limits) -> Window:
-    """The records of `file` from `start` that go together; one that is too long for any batch goes alone."""
+def next_window(file: StoreFile, start: int, limits: Limits, rest: Callable[[], None] = _go_on) -> Window:
+    """The records of `file` from `start` that go together; one that is too long for any batch goes alone. `rest` is
+    called between them."""
     window = Window(start)
     size, has_open = _BESIDE_BYTES, False
     for record in file.records(start):
+        rest()
         if isinstance(record, Damage):
             window.damaged += 1
         elif record.kind not in (frames.HEADER, frames.PIECE):
