@@ -18,18 +18,12 @@ class Clock(Protocol):
     def now_ns(self) -> int:
         """Wall clock, nanoseconds since the Unix epoch."""
 
-    def monotonic_s(self) -> float:
-        """Seconds that never go back."""
-
 
 class SystemClock:
     """The machine's own clock."""
 
     def now_ns(self) -> int:
         return time.time_ns()
-
-    def monotonic_s(self) -> float:
-        return time.monotonic()
 
 
 def rfc3339(at_ns: int) -> str:

@@ -14,9 +14,6 @@ else:
 CommitId = NewType("CommitId", str)
 """Full hex id of a commit in the hidden repository (40 characters for SHA-1)."""
 
-SavepointId = CommitId
-"""A savepoint is a commit; the word says what it is for."""
-
 TreeId = NewType("TreeId", str)
 """Full hex id of a tree."""
 

@@ -24,8 +24,6 @@ from chrono.tuples import NamedTuple
 MAX_SETTINGS_BYTES = 4_000_000
 MEMORY_FORMAT = 1
 
-_NO_LINKS = "chrono does not write through links: replace the link by a file, or use the other scope"
-
 
 class SettingsPlan(NamedTuple):
     """A change of one settings file, not made yet. `before` and `after` None: no file."""

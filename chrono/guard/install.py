@@ -267,14 +267,14 @@ def _report(where: _Where, environ: Mapping[str, str]) -> HookReport:
     if found.hooks and isinstance(where.adapter, AsksClient):
         problems.extend(where.adapter.client_problems(where.path, where.project, environ))
     problems.extend(f"the hook does not hold: {_outcome(one)}" for one in fired if not one.holds)
-    seen = last_session(where, environ) if found.hooks else None
+    seen = _last_session(where) if found.hooks else None
     gaps = where.adapter.gaps(where.scope)
     only_in = where.project if found.hooks and SUBFOLDER in gaps and where.start != where.project else None
     name, scope = where.adapter.name, where.scope
     return HookReport(name, scope, where.path, found.hooks, tuple(problems), fired, seen, gaps, only_in)
 
 
-def last_session(where: _Where, environ: Mapping[str, str]) -> str | None:
+def _last_session(where: _Where) -> str | None:
     """When a session of the client last began under the hook, from the end of the project's (or machine's) log."""
     from chrono.audit.place import machine_place, project_place
     from chrono.guard.recall import newest_at

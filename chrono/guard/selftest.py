@@ -5,7 +5,6 @@ Nothing that is asked about is run: the dangerous command only ever stands in a 
 
 from __future__ import annotations
 
-import os
 import subprocess
 import time
 from collections.abc import Mapping
@@ -74,8 +73,3 @@ def fire(
 def _answered(reply: Reply) -> bool:
     """Whether the guard itself spoke: a guard that cannot run refuses as well, but without an answer on stdout."""
     return reply.exit_code in (0, 2) and bool(reply.stdout)
-
-
-def harmless_place(cwd: str) -> str:
-    """A folder for the self-test: `cwd` where it exists, else the root of the file system."""
-    return cwd if os.path.isdir(cwd) else os.sep

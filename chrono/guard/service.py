@@ -113,7 +113,6 @@ class Service:
 
     def __init__(self, home: HomeLayout, package: str, *, idle_s: float = IDLE_S, look_s: float = LOOK_S) -> None:
         self._home = home
-        self._package = package
         self._idle_s = idle_s
         self._look_s = look_s
         self._build = wire.build_id(package)

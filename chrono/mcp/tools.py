@@ -88,7 +88,7 @@ class Tools:
                 stop=stop,
                 timeout_s=DEFAULT_RUN_S if timeout_s is None else timeout_s,
             )
-            supervisor.ended(self._ws, begun, by, end)
+            supervisor.ended(self._ws, by, end)
             commit, back = self._close(begun, by, end, judged.policy)
             size = output.seek(0, os.SEEK_END)
             output.seek(max(0, size - OUTPUT_BYTES))

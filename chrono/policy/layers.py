@@ -137,7 +137,3 @@ def _tighten(policy: Policy, file: PolicyFile) -> Policy:
         pins=policy.pins + file.pins,
         ignored=loosenings(policy, file),
     )
-
-
-def _said(values: dict[str, int | None]) -> str:
-    return ", ".join(f"{key}: {value}" for key, value in values.items() if value is not None)

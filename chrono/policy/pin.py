@@ -42,15 +42,6 @@ def trust(home: HomeLayout, sha256: str, *, source: str, at_ns: int) -> None:
     atomic_write(home.trusted_policy(sha256), note.encode("utf-8", "surrogateescape"))
 
 
-def distrust(home: HomeLayout, sha256: str) -> bool:
-    """Takes the trust back; False where there was none."""
-    try:
-        os.unlink(home.trusted_policy(sha256))
-    except FileNotFoundError:
-        return False
-    return True
-
-
 def read_policy_pin(home: HomeLayout, log_id: str) -> PolicyPin | None:
     """What the project with this log is pinned to, None where it is not. Raises PolicyError (a damaged pin)."""
     path = home.pinned_policy(log_id)

@@ -125,7 +125,7 @@ def refuse(ws: Workspace, judged: Judged, by: Actor) -> None:
     _record(ws, judged, by, "block", None)
 
 
-def ended(ws: Workspace, begun: Begun, by: Actor, end: Ended) -> None:
+def ended(ws: Workspace, by: Actor, end: Ended) -> None:
     """Records how the command ended."""
     more: list[tuple[str, str | int | list[str | int]]] = [("exit", end.exit_code)]
     if end.left:

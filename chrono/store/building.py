@@ -112,12 +112,12 @@ class Builder:
         return found
 
     def _write(self, folder: _Folder) -> bytes:
-        rows = [(self._name(folder, name, entry), _kind(entry), bytes.fromhex(entry.oid)) for name, entry in
+        rows = [(self._name(name, entry), _kind(entry), bytes.fromhex(entry.oid)) for name, entry in
                 folder.files.items()]  # fmt: skip
         rows += [(tree_name(name), tree.FOLDER, self._write(child)) for name, child in folder.folders.items()]
         return self._sink.put(b"tree", tree.build(rows))
 
-    def _name(self, folder: _Folder, name: bytes, entry: Entry) -> bytes:
+    def _name(self, name: bytes, entry: Entry) -> bytes:
         forced = (
             not entry.is_link
             and fsck_reads(name)

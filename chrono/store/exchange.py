@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 
 from chrono.errors import StoreError
 from chrono.layout import ProjectLayout
@@ -25,8 +25,6 @@ _PREFIX = "exchange.tmp-"
 _IN = "refs/in/"
 _HAVE = "refs/have/"
 _MOST_HAVES = 400
-
-Lock = Callable[[float], AbstractContextManager[None]]
 
 
 class Pushed(NamedTuple):

@@ -52,8 +52,6 @@ class _Slot(NamedTuple):
     base: Entry | None
     ours: Entry | None
     theirs: Entry | None
-    our_path: bytes
-    their_path: bytes
 
 
 class Merger:
@@ -87,7 +85,7 @@ class Merger:
         files: dict[bytes, _Slot] = {}
         folders: list[bytes] = []
         for path in mine.keys() | yours.keys():
-            slot = _Slot(self._base.find(path), self._ours.find(path), self._theirs.find(path), path, path)
+            slot = _Slot(self._base.find(path), self._ours.find(path), self._theirs.find(path))
             if all(entry is None or entry.is_folder for entry in slot[:3]):
                 folders.append(path)
             else:
@@ -140,9 +138,9 @@ class Merger:
         del files[old]
         self._edits[old] = None
         if by_us:
-            files[new] = _Slot(before.base, after.ours, stayed, new, old)
+            files[new] = _Slot(before.base, after.ours, stayed)
         else:
-            files[new] = _Slot(before.base, stayed, after.theirs, old, new)
+            files[new] = _Slot(before.base, stayed, after.theirs)
 
     def _renamed_twice(self, files: dict[bytes, _Slot], old: bytes, to_ours: bytes, to_theirs: bytes) -> None:
         base = files[old].base

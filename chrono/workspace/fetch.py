@@ -88,7 +88,7 @@ def fetch(ws: Workspace, name: str | None, by: Actor, *, person: bool = False, t
             recover_locked(ws, by, timeout_s=timeout_s)
             connection.accept()
             exchange.set_refs({ref: oid for ref, oid in after.items() if before.get(ref) != oid})
-    report = _report(remote, arrived, before, after, own)
+    report = _report(remote, arrived, before, after)
     remotes.keep(ws, remote._replace(keys=_keys(remote, arrived)))
     note(ws, by, remote, arrived, timeout_s)
     return report
@@ -199,7 +199,7 @@ def _compare_own(
     logcopy.continued(copy, logcopy.take(ws, timeout_s=timeout_s), remote.address.shown)
 
 
-def _report(remote: Remote, arrived: Arrived, before: Mapping[str, str], after: Mapping[str, str], own: str) -> Report:
+def _report(remote: Remote, arrived: Arrived, before: Mapping[str, str], after: Mapping[str, str]) -> Report:
     prefix = f"{TRACKING}{remote.name}/"
     branches = tuple(
         Branch(name.removeprefix("refs/heads/"), oid, _state(before.get(f"{prefix}{name.removeprefix('refs/')}"), oid))

@@ -73,7 +73,7 @@ def add(ws: Workspace, folder: str, text: str, by: Actor, *, timeout_s: float = 
     try:
         written = ws.store.check_out(commit, path)
         _note(ws, by, "add", path, commit, timeout_s)
-        _write_entry(ws, made._replace(state="ready"))
+        _write_entry(made._replace(state="ready"))
     except BaseException:
         _discard(ws, made)
         raise
@@ -195,7 +195,7 @@ def _make(ws: Workspace, path: str, commit: CommitId, pid: int | None) -> Worktr
         info = os.lstat(path)
         entry = os.path.join(ws.layout.worktrees, os.urandom(8).hex())
         made = Worktree(path, commit, ws.clock.now_ns(), "unfinished", pid, entry, info.st_dev, info.st_ino)
-        _write_entry(ws, made)
+        _write_entry(made)
     except OSError as error:
         raise StoreError(f"{path} could not be made: {error.strerror}", "choose another place") from error
     return made
@@ -231,7 +231,7 @@ def _note(ws: Workspace, by: Actor, phase: str, path: str, commit: CommitId, tim
     ws.log.append(Entry("checkout", by, Act(phase=phase, more=more)), timeout_s=timeout_s)
 
 
-def _write_entry(ws: Workspace, worktree: Worktree) -> None:
+def _write_entry(worktree: Worktree) -> None:
     value: dict[str, Json] = {
         "at_ns": str(worktree.at_ns),
         "commit": worktree.commit,

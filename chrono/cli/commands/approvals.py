@@ -28,7 +28,6 @@ KeyFile = Annotated[
     ),
 ]
 Id = Annotated[str, typer.Argument(metavar="ID", help="From the agent's message, or the list.", show_default=False)]
-POLL_S = 0.5
 
 
 def run_list(

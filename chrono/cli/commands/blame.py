@@ -59,7 +59,7 @@ def run(
     elif found.lines is None:
         _tell_whole(screen, found)
     elif first is not None and last is None:
-        _tell_one(screen, ws, found, found.lines[0])
+        _tell_one(screen, found, found.lines[0])
     else:
         _tell_lines(screen, ws, found, found.lines)
 
@@ -131,7 +131,7 @@ def _when(cause: Cause, now_ns: int) -> str:
     return f", {age((now_ns - after.savepoint.at_ns) / 1e9)}" if after is not None else ""
 
 
-def _tell_one(screen: Screen, ws: Workspace, found: Blame, line: Line) -> None:
+def _tell_one(screen: Screen, found: Blame, line: Line) -> None:
     text = line.text.decode("utf-8", "surrogateescape").replace("\t", "    ")
     screen.line(Styled(f"{found.path}:{line.number}", "bold"), f"  {text}")
     screen.table(cause_rows(line.cause), indent=2)

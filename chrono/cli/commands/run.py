@@ -90,7 +90,7 @@ def _rounds(
         # Standard output belongs to the command; with --json it is ours, and the command's goes to standard error.
         screen.flush()
         end = _execute(judged.request, screen.environ, begun, timeout_s, output=2 if json else None)
-        supervisor.ended(ws, begun, by, end)
+        supervisor.ended(ws, by, end)
         if end.exit_code == 0:
             commit = supervisor.commit(ws, begun, by)
             if json:

@@ -32,9 +32,6 @@ class FakeClock:
         self.at_ns += 1_000_000_000
         return self.at_ns
 
-    def monotonic_s(self) -> float:
-        return self.at_ns / 1e9
-
 
 class FakeCommits:
     """Commits that hang on refs, with their raw bytes."""

@@ -1,4 +1,4 @@
-"""Claims about trust: it belongs to exact bytes, survives restarts, and can be taken back."""
+"""Claims about trust: it belongs to exact bytes and survives restarts."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from chrono.layout import HomeLayout
-from chrono.policy.pin import distrust, is_trusted, trust
+from chrono.policy.pin import is_trusted, trust
 
 DIGEST = "a" * 64
 
@@ -18,9 +18,6 @@ def test_trust_belongs_to_one_content(tmp_path: Path) -> None:
     assert is_trusted(home, DIGEST)
     assert not is_trusted(home, "b" * 64)
     assert os.stat(home.trusted_policy(DIGEST)).st_mode & 0o777 == 0o600
-    assert distrust(home, DIGEST)
-    assert not is_trusted(home, DIGEST)
-    assert not distrust(home, DIGEST)
 
 
 def test_a_link_or_a_short_digest_is_no_trust(tmp_path: Path) -> None:

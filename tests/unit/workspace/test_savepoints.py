@@ -82,9 +82,6 @@ def test_the_newest_is_told_by_parents_not_by_clocks(ws: Workspace, root: Path, 
         def now_ns(self) -> int:
             return 1
 
-        def monotonic_s(self) -> float:
-            return 0.0
-
     (root / "new").write_text("1")
     save(ws, "auto", "x", by)
     ws.clock = Back()
