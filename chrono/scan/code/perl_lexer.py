@@ -5,21 +5,15 @@ What they mean together is left to `perl_reader`, which is handed in to read the
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from chrono.scan.code import tree
-from chrono.scan.code.curly import MAX_TOKENS, Token
-from chrono.scan.code.effects import TooMuch
-from chrono.scan.code.strings import MAX_PARTS, delimited, escaped, heredoc, raw, variable_end
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+from chrono.scan.code.curly import Token
+from chrono.scan.code.lexer import Lexer, Waiting, token_pattern
+from chrono.scan.code.strings import MAX_PARTS, delimited, escaped, raw, variable_end
 
 _OPERATORS = (
     "<=> **= ||= &&= //= ... <<= >>= -> ++ -- ** =~ !~ == != <= >= && || // .. :: += -= *= /= .= %= "
     "x= &= |= ^= << >> => { } ( ) [ ] ; , < > + - * / % . & | ^ ! ~ ? : = \\"
-).split()
+)
 
 
 _QUOTES = frozenset("q qq qw qx m qr s tr y".split())
@@ -43,87 +37,43 @@ KNOWN_LIST = frozenset(
 )
 
 
-_pattern: Any = None
+_KINDS = (
+    r"(?P<newline>\n)|(?P<space>[ \t\r\f]+)|(?P<comment>\#[^\n]*)"
+    r"|(?P<variable>\$\#\{?\$?\w+\}?|[$@%&]\$*(?:::)?[A-Za-z_]\w*(?:::\w+)*|\$\$*\d+|\$[&`'+!@/\\,;.0-9_$]"
+    r"|[$@%]\^\w|[$@%&]\$*(?=\{))"
+    r"|(?P<number>0[xX][\da-fA-F_]+|0[bB][01_]+|\d[\d_]*(?:\.(?!\.)[\d_]*)?(?:[eE][+-]?\d+)?)"
+    r"|(?P<name>[A-Za-z_]\w*(?:(?:::|')[A-Za-z_]\w*)*(?:::)?)"
+    r"|(?P<quote>[\"'`])"
+)
 
 
-def _matcher() -> Any:
-    global _pattern
-    if _pattern is None:
-        import re
-
-        ops = "|".join(re.escape(op) for op in sorted(_OPERATORS, key=len, reverse=True))
-        _pattern = re.compile(
-            r"(?P<newline>\n)|(?P<space>[ \t\r\f]+)|(?P<comment>\#[^\n]*)"
-            r"|(?P<variable>\$\#\{?\$?\w+\}?|[$@%&]\$*(?:::)?[A-Za-z_]\w*(?:::\w+)*|\$\$*\d+|\$[&`'+!@/\\,;.0-9_$]"
-            r"|[$@%]\^\w|[$@%&]\$*(?=\{))"
-            r"|(?P<number>0[xX][\da-fA-F_]+|0[bB][01_]+|\d[\d_]*(?:\.(?!\.)[\d_]*)?(?:[eE][+-]?\d+)?)"
-            r"|(?P<name>[A-Za-z_]\w*(?:(?:::|')[A-Za-z_]\w*)*(?:::)?)"
-            rf"|(?P<quote>[\"'`])|(?P<op>{ops})|(?P<other>.)",
-            re.DOTALL,
-        )
-    return _pattern
-
-
-Expression = Callable[[list[Token]], tree.Node]
-"""Reads the tokens of an expression inside a string."""
-
-
-class Lexer:
-    def __init__(self, source: str, read: Expression, line: int = 1) -> None:
-        self.source = source
-        self.read = read
-        self.at = 0
-        self.line = line
-        self.found: list[Token] = []
-        self.waiting: list[tuple[int, str, bool, bool]] = []
-
+class PerlLexer(Lexer):
     def tokens(self) -> list[Token]:
-        source, match = self.source, _matcher().match
-        self._after_line()
+        source, pattern = self.source, token_pattern(_KINDS, _OPERATORS)
+        self._start_line()
         spaced = False
         while self.at < len(source):
-            if len(self.found) > MAX_TOKENS:
-                raise TooMuch("it is too long to be read to its end")
-            got = match(source, self.at)
-            kind, text = got.lastgroup, got.group()
+            kind, text, end = self.take(pattern)
             if kind == "newline":
-                self.at = got.end()
-                self.line += 1
-                if not self.waiting:
-                    start = self.at
-                    while source.startswith("\n", self.at):
-                        self.at += 1
-                    self.line += self.at - start
-                self._after_line()
+                while not self.waiting and source.startswith("\n", end):
+                    end += 1
+                self.skip_to(end)
+                self._start_line()
                 spaced = True
             elif kind in ("space", "comment"):
-                self.at = got.end()
+                self.at = end
                 spaced = True
             elif kind == "name" and text in ("__END__", "__DATA__"):
                 break
             else:
-                self._token(kind, text, got.end(), spaced)
+                self._token(kind, text, end, spaced)
                 spaced = False
         return self.found
 
-    def _after_line(self) -> None:
-        for place, tag, indented, literal in self.waiting:
-            body, self.at = heredoc(self.source, self.at, tag, indented)
-            token = self.found[place]
-            parts = (tree.Const(body),) if literal else interpolated(body, token.line, self.read)
-            self.found[place] = token._replace(parts=parts)
-            self.line += body.count("\n") + 1
-        self.waiting = []
+    def _start_line(self) -> None:
+        self.read_waiting()
         if self.source.startswith("=", self.at) and self.source[self.at + 1 : self.at + 2].isalpha():
-            end = self.source.find("\n=cut", self.at)
-            stop = len(self.source) if end < 0 else end + 5
-            self.line += self.source.count("\n", self.at, stop)
-            self.at = stop
-
-    def _add(self, kind: str, value: str, end: int, spaced: bool, parts: tuple[tree.Node, ...] | None = None) -> None:
-        self.found.append(Token(kind, value, self.line, parts, spaced))
-        self.line += self.source.count("\n", self.at, end)
-        self.at = end
+            self.skip_block("=cut")
 
     def _token(self, kind: str, text: str, end: int, spaced: bool) -> None:
         if kind == "quote":
@@ -133,18 +83,17 @@ class Lexer:
             self._quote_like(text, end, spaced)
         elif kind == "op" and text in ("/", "//", "/=", "?") and text[0] == "/" and self._operand_expected():
             _, stop = delimited(self.source, self.at)
-            while stop < len(self.source) and self.source[stop].isalpha():
-                stop += 1
-            self._add("regex", self.source[self.at : stop], stop, spaced)
+            stop = self.letters_end(stop)
+            self.add("regex", self.source[self.at : stop], stop, spaced)
         elif kind == "op" and text in ("<<", "<") and self._heredoc(end, spaced):
             return
         elif kind == "op" and text == "<" and self._operand_expected() and ">" in self.source[end : end + 200]:
             inside, stop = delimited(self.source, self.at)
-            self._add("glob", inside, stop, spaced, interpolated(inside, self.line, self.read))
+            self.add("glob", inside, stop, spaced, self.interpolated(inside, self.line))
         elif kind == "other":
             self.at = end
         else:
-            self._add(kind, text, end, spaced)
+            self.add(kind, text, end, spaced)
 
     def _quote_follows(self, end: int) -> bool:
         rest = self.source[end : end + 40].lstrip()
@@ -170,34 +119,30 @@ class Lexer:
                 while second < len(self.source) and self.source[second].isspace():
                     second += 1
             replacement, stop = delimited(self.source, second)
-            flags = stop
-            while stop < len(self.source) and self.source[stop].isalpha():
-                stop += 1
+            flags, stop = stop, self.letters_end(stop)
             kind = "s" if word == "s" else "tr"
             parts = (tree.Const(inside), tree.Const(replacement), tree.Const(self.source[flags:stop]))
-            self._add("change", kind, stop, spaced, parts)
+            self.add("change", kind, stop, spaced, parts)
             return
         if word in ("m", "qr"):
-            while stop < len(self.source) and self.source[stop].isalpha():
-                stop += 1
-            self._add("regex", inside, stop, spaced)
+            self.add("regex", inside, self.letters_end(stop), spaced)
             return
         self._quoted(word, inside, stop, spaced, mark)
 
     def _quoted(self, word: str, inside: str, end: int, spaced: bool, mark: str) -> None:
         if word == "qw":
-            self._add("words", inside, end, spaced)
+            self.add("words", inside, end, spaced)
         elif word == "q":
-            self._add("string", raw(inside, mark), end, spaced)
+            self.add("string", raw(inside, mark), end, spaced)
         elif word == "qx" and mark == "'":
-            self._add("shell", "", end, spaced, (tree.Const(inside),))
+            self.add("shell", "", end, spaced, (tree.Const(inside),))
         else:
-            self._add(
+            self.add(
                 "shell" if word == "qx" else "string",
                 "",
                 end,
                 spaced,
-                interpolated(inside, self.line, self.read),
+                self.interpolated(inside, self.line),
             )
 
     def _operand_expected(self) -> bool:
@@ -216,47 +161,44 @@ class Lexer:
         indented = source.startswith("~", place)
         place += indented
         quote = source[place : place + 1]
-        if quote in ("'", '"') and quote:
+        if quote in ("'", '"'):
             tag, stop = delimited(source, place)
         else:
-            stop = place
-            while stop < len(source) and (source[stop].isalnum() or source[stop] == "_"):
-                stop += 1
+            stop = self.word_end(place)
             tag = source[place:stop]
             if not tag or tag[0].isdigit():
                 return False
-        self.waiting.append((len(self.found), tag, indented, quote == "'"))
-        self._add("string", "", stop, spaced, (tree.Const(""),))
+        self.waiting.append(Waiting(len(self.found), tag, indented, quote == "'"))
+        self.add("string", "", stop, spaced, (tree.Const(""),))
         return True
 
-
-def interpolated(text: str, line: int, read: Expression) -> tuple[tree.Node, ...]:
-    """A double-quoted text as its parts: constants, variables with their indexes, `@{[ … ]}`."""
-    parts: list[tree.Node] = []
-    start = at = 0
-    while at < len(text):
-        if len(parts) > MAX_PARTS:
-            return (*parts, tree.Name("\0unread"))
-        letter = text[at]
-        if letter == "\\":
-            at += 2
-            continue
-        following = text[at + 1 : at + 2]
-        if letter in "$@" and (
-            following.isalpha() or following in "_{$:" or (letter == "$" and following in "&0123456789")
-        ):
-            end = variable_end(text, at, arrows=True, methods=False)
-            if end <= at + 1:
-                at += 1
+    def interpolated(self, text: str, line: int) -> tuple[tree.Node, ...]:
+        """A double-quoted text as its parts: constants, variables with their indexes, `@{[ … ]}`."""
+        parts: list[tree.Node] = []
+        start = at = 0
+        while at < len(text):
+            if len(parts) > MAX_PARTS:
+                return (*parts, tree.Name("\0unread"))
+            letter = text[at]
+            if letter == "\\":
+                at += 2
                 continue
-            parts.append(tree.Const(escaped(text[start:at])))
-            variable = text[at:end]
-            if variable[1:2] == "{" and variable.endswith("}") and variable[2:-1].replace("_", "").isalnum():
-                variable = variable[0] + variable[2:-1]
-            value = read(Lexer(variable, read, line).tokens())
-            parts.append(tree.Call(tree.Name("join"), (tree.Const(" "), value), (), 0) if letter == "@" else value)
-            start = at = end
-        else:
-            at += 1
-    parts.append(tree.Const(escaped(text[start:])))
-    return tuple(parts)
+            following = text[at + 1 : at + 2]
+            if letter in "$@" and (
+                following.isalpha() or following in "_{$:" or (letter == "$" and following in "&0123456789")
+            ):
+                end = variable_end(text, at, arrows=True, methods=False)
+                if end <= at + 1:
+                    at += 1
+                    continue
+                parts.append(tree.Const(escaped(text[start:at])))
+                variable = text[at:end]
+                if variable[1:2] == "{" and variable.endswith("}") and variable[2:-1].replace("_", "").isalnum():
+                    variable = variable[0] + variable[2:-1]
+                value = self.read(PerlLexer(variable, self.read, line).tokens())
+                parts.append(tree.Call(tree.Name("join"), (tree.Const(" "), value), (), 0) if letter == "@" else value)
+                start = at = end
+            else:
+                at += 1
+        parts.append(tree.Const(escaped(text[start:])))
+        return tuple(parts)

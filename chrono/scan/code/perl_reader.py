@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from chrono.scan.code import tree
 from chrono.scan.code.curly import UNREAD, Reader, Token, number_of
-from chrono.scan.code.perl_lexer import KNOWN_LIST, Lexer
+from chrono.scan.code.perl_lexer import KNOWN_LIST, PerlLexer
 
 # Named unary operators take one operand; other names without brackets take all that follows.
 _UNARY = frozenset(
@@ -23,7 +23,7 @@ _GIVE_LISTS = frozenset("glob map grep sort reverse \0range readdir keys values 
 
 def read_perl(source: str) -> tuple[tree.Node, ...]:
     """Source as statements. Raises TooMuch or RecursionError where it is too long or too deep."""
-    return PerlReader(Lexer(source, _inside).tokens()).program()
+    return PerlReader(PerlLexer(source, _inside).tokens()).program()
 
 
 class PerlReader(Reader):

@@ -5,21 +5,15 @@ What they mean together is left to `ruby_reader`, which is handed in to read the
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from chrono.scan.code import tree
-from chrono.scan.code.curly import MAX_TOKENS, Token
-from chrono.scan.code.effects import TooMuch
-from chrono.scan.code.strings import MAX_PARTS, delimited, escaped, heredoc, raw
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+from chrono.scan.code.curly import Token
+from chrono.scan.code.lexer import Expression, Lexer, Waiting, token_pattern
+from chrono.scan.code.strings import MAX_PARTS, delimited, escaped, raw
 
 _OPERATORS = (
     "**= <=> === ... <<= >>= &&= ||= &. -> => ** == != >= <= && || << >> += -= *= /= %= |= &= ^= .. :: =~ !~ "
     "{ } ( ) [ ] ; , < > + - * / % . & | ^ ! ~ ? : = \\"
-).split()
+)
 
 
 KEYWORDS = frozenset(
@@ -34,59 +28,35 @@ KEYWORDS = frozenset(
 _BEFORE_OPERAND = KEYWORDS - {"end", "self", "true", "false", "nil"}
 
 
-_pattern: Any = None
+_KINDS = (
+    r"(?P<newline>\n)|(?P<space>(?:[ \t\r\f]|\\\r?\n)+)|(?P<comment>\#[^\n]*)"
+    r"|(?P<label>[A-Za-z_]\w*[?!]?:(?!:))"
+    r"|(?P<name>[A-Za-z_\x80-\U0010ffff][\w\x80-\U0010ffff]*[?!]?(?!=[^=~>])|[A-Za-z_]\w*)"
+    r"|(?P<variable>\$[A-Za-z_]\w*|\$[^\w\s]|\$\d+|@@?[A-Za-z_]\w*)"
+    r"|(?P<number>0[xX][\da-fA-F_]+|0[bB][01_]+|\d[\d_]*(?:\.\d[\d_]*)?(?:[eE][+-]?\d+)?)"
+    r"|(?P<symbol>:(?:[A-Za-z_]\w*[?!=]?|\"(?:[^\"\\]|\\.)*\"|'[^']*'|[+\-*/<>=!~%&|^\[\]]+))"
+    r"|(?P<quote>[\"'`])"
+)
 
 
-def _matcher() -> Any:
-    global _pattern
-    if _pattern is None:
-        import re
-
-        ops = "|".join(re.escape(op) for op in sorted(_OPERATORS, key=len, reverse=True))
-        _pattern = re.compile(
-            r"(?P<newline>\n)|(?P<space>(?:[ \t\r\f]|\\\r?\n)+)|(?P<comment>\#[^\n]*)"
-            r"|(?P<label>[A-Za-z_]\w*[?!]?:(?!:))"
-            r"|(?P<name>[A-Za-z_\x80-\U0010ffff][\w\x80-\U0010ffff]*[?!]?(?!=[^=~>])|[A-Za-z_]\w*)"
-            r"|(?P<variable>\$[A-Za-z_]\w*|\$[^\w\s]|\$\d+|@@?[A-Za-z_]\w*)"
-            r"|(?P<number>0[xX][\da-fA-F_]+|0[bB][01_]+|\d[\d_]*(?:\.\d[\d_]*)?(?:[eE][+-]?\d+)?)"
-            r"|(?P<symbol>:(?:[A-Za-z_]\w*[?!=]?|\"(?:[^\"\\]|\\.)*\"|'[^']*'|[+\-*/<>=!~%&|^\[\]]+))"
-            rf"|(?P<quote>[\"'`])|(?P<op>{ops})|(?P<other>.)",
-            re.DOTALL,
-        )
-    return _pattern
-
-
-Expression = Callable[[list[Token]], tree.Node]
-"""Reads the tokens of an expression inside a string."""
-
-
-class Lexer:
+class RubyLexer(Lexer):
     def __init__(self, source: str, read: Expression, line: int = 1) -> None:
-        self.source = source
-        self.read = read
-        self.at = 0
-        self.line = line
-        self.found: list[Token] = []
-        self.waiting: list[tuple[int, str, bool, bool, bool]] = []
+        super().__init__(source, read, line)
         self.questions = 0
 
     def tokens(self) -> list[Token]:
-        source, match = self.source, _matcher().match
-        self._skip_block_comment()
+        source, pattern = self.source, token_pattern(_KINDS, _OPERATORS)
+        self._skip_comment()
         spaced = False
         while self.at < len(source):
-            if len(self.found) > MAX_TOKENS:
-                raise TooMuch("it is too long to be read to its end")
-            got = match(source, self.at)
-            kind, text, end = got.lastgroup, got.group(), got.end()
+            kind, text, end = self.take(pattern)
             if kind == "newline":
                 self._newline(end)
                 if source.startswith("__END__", self.at):
                     break
                 spaced = True
             elif kind in ("space", "comment"):
-                self.line += text.count("\n")
-                self.at = end
+                self.skip_to(end)
                 spaced = True
             else:
                 self._token(kind, text, end, spaced)
@@ -109,14 +79,8 @@ class Lexer:
         if not goes_on and not self._dot_follows() and (last is None or last.kind != "line"):
             self.found.append(Token("line", "\n", self.line))
         self.line += 1
-        for place, tag, indented, literal, shell in self.waiting:
-            body, self.at = heredoc(self.source, self.at, tag, indented)
-            token = self.found[place]
-            parts = (tree.Const(body),) if literal else interpolated(body, token.line, self.read)
-            self.found[place] = token._replace(kind="shell" if shell else "string", parts=parts)
-            self.line += body.count("\n") + 1
-        self.waiting = []
-        self._skip_block_comment()
+        self.read_waiting()
+        self._skip_comment()
 
     def _dot_follows(self) -> bool:
         """True where the next line goes on with `.method`."""
@@ -125,42 +89,32 @@ class Lexer:
             place += 1
         return self.source.startswith((".", "&."), place) and not self.source.startswith("..", place)
 
-    def _skip_block_comment(self) -> None:
+    def _skip_comment(self) -> None:
         if self.source.startswith("=begin", self.at):
-            end = self.source.find("\n=end", self.at)
-            stop = len(self.source) if end < 0 else end + 5
-            self.line += self.source.count("\n", self.at, stop)
-            self.at = stop
-
-    def _add(self, kind: str, value: str, end: int, spaced: bool, parts: tuple[tree.Node, ...] | None = None) -> None:
-        self.found.append(Token(kind, value, self.line, parts, spaced))
-        self.line += self.source.count("\n", self.at, end)
-        self.at = end
+            self.skip_block("=end")
 
     def _token(self, kind: str, text: str, end: int, spaced: bool) -> None:
         if kind == "quote":
             inside, end = delimited(self.source, self.at, inner="" if text == "'" else "#{")
             if text == "'":
-                self._add("string", "", end, spaced, (tree.Const(raw(inside)),))
+                self.add("string", "", end, spaced, (tree.Const(raw(inside)),))
             else:
                 label = text == '"' and self.source.startswith(":", end) and not self.source.startswith("::", end)
                 kind = "shell" if text == "`" else "label" if label and self._key_expected() else "string"
-                self._add(kind, inside, end + (kind == "label"), spaced, interpolated(inside, self.line, self.read))
+                self.add(kind, inside, end + (kind == "label"), spaced, self.interpolated(inside, self.line))
         elif kind == "label" and not self._key_expected() and self.questions:
             # `a ? b : c` without a space.
-            self._add("name", text[:-1], end - 1, spaced)
+            self.add("name", text[:-1], end - 1, spaced)
         elif kind == "label":
-            self._add("label", text[:-1], end, spaced)
+            self.add("label", text[:-1], end, spaced)
         elif kind == "symbol":
             if self.found and self.found[-1].kind in ("name", "number", "string") and not spaced and self.questions:
-                self._add("op", ":", self.at + 1, spaced)
+                self.add("op", ":", self.at + 1, spaced)
             else:
-                self._add("symbol", text[1:].strip("\"'"), end, spaced)
+                self.add("symbol", text[1:].strip("\"'"), end, spaced)
         elif kind == "op" and text[0] == "/" and self._operand_expected(spaced, end):
             inside, stop = delimited(self.source, self.at)
-            while stop < len(self.source) and self.source[stop].isalpha():
-                stop += 1
-            self._add("regex", inside, stop, spaced)
+            self.add("regex", inside, self.letters_end(stop), spaced)
         elif (
             kind == "op" and text[0] == "%" and self._operand_expected(spaced, self.at + 1) and self._percent(spaced)
         ) or (kind == "op" and text == "<<" and self._heredoc(end, spaced)):
@@ -169,7 +123,7 @@ class Lexer:
             self.at = end
         else:
             self.questions += (kind == "op" and text == "?") - (kind == "op" and text == ":" and self.questions > 0)
-            self._add(kind, text, end, spaced)
+            self.add(kind, text, end, spaced)
 
     def _key_expected(self) -> bool:
         return (
@@ -203,18 +157,18 @@ class Lexer:
             return False
         inside, end = delimited(source, place, inner="#{" if kind in "QWIx" else "")
         if kind in "wWiI":
-            self._add("words", inside, end, spaced)
+            self.add("words", inside, end, spaced)
         elif kind == "q":
-            self._add("string", "", end, spaced, (tree.Const(raw(inside, mark)),))
+            self.add("string", "", end, spaced, (tree.Const(raw(inside, mark)),))
         elif kind == "r":
-            self._add("regex", inside, end, spaced)
+            self.add("regex", inside, end, spaced)
         else:
-            self._add(
+            self.add(
                 "shell" if kind == "x" else "string",
                 "",
                 end,
                 spaced,
-                interpolated(inside, self.line, self.read),
+                self.interpolated(inside, self.line),
             )
         return True
 
@@ -224,37 +178,34 @@ class Lexer:
         indented = source[place : place + 1] in ("~", "-")
         place += indented
         quote = source[place : place + 1]
-        if quote in ("'", '"', "`") and quote:
+        if quote in ("'", '"', "`"):
             tag, stop = delimited(source, place)
         else:
-            stop = place
-            while stop < len(source) and (source[stop].isalnum() or source[stop] == "_"):
-                stop += 1
+            stop = self.word_end(place)
             tag = source[place:stop]
             if not tag or not (tag[0].isupper() or (indented and tag[0].isalpha())):
                 return False
             if not indented and not self._operand_expected(spaced, end):
                 return False
-        self.waiting.append((len(self.found), tag, indented, quote == "'", quote == "`"))
-        self._add("string", "", stop, spaced, (tree.Const(""),))
+        self.waiting.append(Waiting(len(self.found), tag, indented, quote == "'"))
+        self.add("shell" if quote == "`" else "string", "", stop, spaced, (tree.Const(""),))
         return True
 
-
-def interpolated(text: str, line: int, read: Expression) -> tuple[tree.Node, ...]:
-    """A double-quoted text as its parts: constants and what stands in `#{ … }`."""
-    parts: list[tree.Node] = []
-    start = at = 0
-    while at < len(text):
-        if len(parts) > MAX_PARTS:
-            return (*parts, tree.Name("\0unread"))
-        if text[at] == "\\":
-            at += 2
-        elif text.startswith("#{", at):
-            inside, end = delimited(text, at + 1, inner="#{")
-            parts.append(tree.Const(escaped(text[start:at])))
-            parts.append(read(Lexer(inside, read, line).tokens()))
-            start = at = end
-        else:
-            at += 1
-    parts.append(tree.Const(escaped(text[start:])))
-    return tuple(parts)
+    def interpolated(self, text: str, line: int) -> tuple[tree.Node, ...]:
+        """A double-quoted text as its parts: constants and what stands in `#{ … }`."""
+        parts: list[tree.Node] = []
+        start = at = 0
+        while at < len(text):
+            if len(parts) > MAX_PARTS:
+                return (*parts, tree.Name("\0unread"))
+            if text[at] == "\\":
+                at += 2
+            elif text.startswith("#{", at):
+                inside, end = delimited(text, at + 1, inner="#{")
+                parts.append(tree.Const(escaped(text[start:at])))
+                parts.append(self.read(RubyLexer(inside, self.read, line).tokens()))
+                start = at = end
+            else:
+                at += 1
+        parts.append(tree.Const(escaped(text[start:])))
+        return tuple(parts)

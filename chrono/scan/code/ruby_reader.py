@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from chrono.scan.code import tree
 from chrono.scan.code.curly import UNREAD, Reader, Token, number_of
-from chrono.scan.code.ruby_lexer import KEYWORDS, Lexer
+from chrono.scan.code.ruby_lexer import KEYWORDS, RubyLexer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def read_ruby(source: str) -> tuple[tree.Node, ...]:
     """Source as statements. Raises TooMuch or RecursionError where it is too long or too deep."""
-    return RubyReader(Lexer(source, _inside).tokens()).program()
+    return RubyReader(RubyLexer(source, _inside).tokens()).program()
 
 
 class RubyReader(Reader):
