@@ -10,6 +10,7 @@ import hashlib
 import os
 import stat
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from chrono.errors import StoreError
 from chrono.store.contents import Entry
@@ -28,6 +29,21 @@ _CHUNK_BYTES = 1 << 20
 
 RACY_NS = 20_000_000
 """The clock of a file system may be this much behind."""
+
+_REFUSED = {
+    errno.EACCES: "this user may not change it",
+    errno.EPERM: "this user may not change it",
+    errno.EROFS: "it lies on a disk that cannot be written",
+    errno.EBUSY: "something is mounted there",
+}
+"""What the system refuses for one path and would refuse again: the others are restored all the same."""
+
+
+def _and_above(path: bytes) -> Iterator[bytes]:
+    """The path, and each folder above it below the root."""
+    while path:
+        yield path
+        path = path.rpartition(b"/")[0]
 
 
 class Staged(NamedTuple):
@@ -105,11 +121,16 @@ class Applier:
         self._modes: dict[bytes, int] = {}
         self._left: list[Left] = []
         self._looked_at: bytes | None = None
+        self._spared: set[bytes] = set()
+        self._around: set[bytes] = set()
         self.placed: dict[str, Key] = {}
         """Stat keys of files that were what was staged right after they got their names."""
 
     def run(self) -> Restored:
-        """Durable when it returns. Raises OSError half-way: the journal then says what was meant."""
+        """Durable when it returns. What the system does not let this user change is left and told.
+
+        Raises OSError half-way: the journal then says what was meant.
+        """
         steps = [(number, step, os.fsencode(step.path)) for number, step in enumerate(self._plan.steps)]
         stage_fd = self._stage.open()
         try:
@@ -122,31 +143,61 @@ class Applier:
                 self._disk.syncfs(self._handles.fd(b""))
         finally:
             os.close(stage_fd)
-        return Restored(len(self._plan.writes), len(self._plan.deletes), (*self._plan.left, *self._left))
+        return Restored(self._done("write", "link"), self._done("delete"), (*self._plan.left, *self._left))
+
+    def _done(self, *acts: str) -> int:
+        """How many steps of these acts were not spared."""
+        paths = [os.fsencode(step.path) for step in self._plan.steps if step.act in acts]
+        return sum(not self._is_spared(path) for path in paths)
 
     def _take_away(self, steps: list[tuple[int, Step, bytes]]) -> None:
         """Files first, then folders, the deepest first."""
         for _, step, path in reversed(steps):
             if step.act == "delete":
-                fd, name = self._parent(path)
-                try:
-                    self._disk.unlink(name, fd)
-                except FileNotFoundError:
-                    pass
+                with self._sparing(path):
+                    fd, name = self._parent(path)
+                    try:
+                        self._disk.unlink(name, fd)
+                    except FileNotFoundError:
+                        pass
         for _, step, path in reversed(steps):
-            if step.act == "rmdir":
-                fd, name = self._parent(path)
-                try:
-                    self._disk.rmdir(name, fd)
-                    self._modes.pop(path, None)
-                except FileNotFoundError:
-                    self._modes.pop(path, None)
-                except OSError as error:
-                    if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
-                        raise
-                    if not self._holds_control_only(path):
-                        self._left.append(Left(step.path, "the folder holds files that no savepoint holds"))
+            if step.act == "rmdir" and not self._is_spared(path):
+                with self._sparing(path):
+                    self._remove_folder(path)
         self._handles.close()
+
+    def _remove_folder(self, path: bytes) -> None:
+        fd, name = self._parent(path)
+        try:
+            self._disk.rmdir(name, fd)
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                raise
+            if not self._holds_control_only(path):
+                self._leave(path, "the folder holds files that no savepoint holds")
+            return
+        self._modes.pop(path, None)
+
+    @contextmanager
+    def _sparing(self, path: bytes) -> Iterator[None]:
+        """Leaves `path` as it is where the system refuses this user to change it; what follows below it is skipped."""
+        try:
+            yield
+        except OSError as error:
+            if error.errno not in _REFUSED:
+                raise
+            self._leave(path, _REFUSED[error.errno])
+
+    def _leave(self, path: bytes, why: str) -> None:
+        self._left.append(Left(os.fsdecode(path), why))
+        self._spared.add(path)
+        self._around.update(_and_above(path))
+
+    def _is_spared(self, path: bytes) -> bool:
+        """Whether it was left, or something above or below it was."""
+        return path in self._around or bool(self._spared and any(one in self._spared for one in _and_above(path)))
 
     def _holds_control_only(self, folder: bytes) -> bool:
         """A folder that stays for its control files is not in any savepoint either: nothing to report."""
@@ -163,25 +214,32 @@ class Applier:
 
     def _put_in_place(self, steps: list[tuple[int, Step, bytes]], stage_fd: int) -> None:
         for _, step, path in steps:
-            if step.act == "mkdir" and step.new is not None:
-                fd, name = self._parent(path)
-                try:
-                    self._disk.mkdir(name, 0o700, fd)
-                except FileExistsError:
-                    if not stat.S_ISDIR(os.stat(name, dir_fd=fd, follow_symlinks=False).st_mode):
-                        raise
-                self._modes[path] = stat.S_IMODE(step.new.mode)
+            if step.act == "mkdir" and step.new is not None and not self._is_spared(path):
+                with self._sparing(path):
+                    self._make_folder(path, step.new.mode)
         for number, step, path in steps:
-            if step.act in ("write", "link"):
-                fd, name = self._parent(path)
-                staged = b"%d" % number
-                try:
-                    self._disk.rename(staged, name, stage_fd, fd)
-                    self._note_placed(step.path, self._stage.files.get(staged), fd, name)
-                except OSError as error:
-                    if error.errno != errno.EXDEV:
-                        raise
-                    self._copy(staged, name, stage_fd, fd)
+            if step.act in ("write", "link") and not self._is_spared(path):
+                with self._sparing(path):
+                    self._place(path, b"%d" % number, stage_fd)
+
+    def _make_folder(self, path: bytes, mode: int) -> None:
+        fd, name = self._parent(path)
+        try:
+            self._disk.mkdir(name, 0o700, fd)
+        except FileExistsError:
+            if not stat.S_ISDIR(os.stat(name, dir_fd=fd, follow_symlinks=False).st_mode):
+                raise
+        self._modes[path] = stat.S_IMODE(mode)
+
+    def _place(self, path: bytes, staged: bytes, stage_fd: int) -> None:
+        fd, name = self._parent(path)
+        try:
+            self._disk.rename(staged, name, stage_fd, fd)
+            self._note_placed(os.fsdecode(path), self._stage.files.get(staged), fd, name)
+        except OSError as error:
+            if error.errno != errno.EXDEV:
+                raise
+            self._copy(staged, name, stage_fd, fd)
 
     def _note_placed(self, path: str, staged: Staged | None, fd: int, name: bytes) -> None:
         """Nobody else could reach the file before its rename, which is late enough to be told by its time: who wrote
@@ -229,10 +287,12 @@ class Applier:
                 if step.new.is_folder:
                     self._modes[path] = stat.S_IMODE(step.new.mode)
                 else:
-                    fd, name = self._parent(path)
-                    self._disk.chmod(name, stat.S_IMODE(step.new.mode), fd)
+                    with self._sparing(path):
+                        fd, name = self._parent(path)
+                        self._disk.chmod(name, stat.S_IMODE(step.new.mode), fd)
         for path in sorted(self._modes, reverse=True):
-            self._disk.fchmod(self._handles.fd(path), self._modes[path])
+            with self._sparing(path):
+                self._disk.fchmod(self._handles.fd(path), self._modes[path])
 
     def _parent(self, path: bytes) -> tuple[int, bytes]:
         """The folder of `path`, reached without following a link and made writable if it is ours, and the name."""

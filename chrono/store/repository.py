@@ -537,7 +537,10 @@ class Store:
             ) from error
         if self._hints is not None:
             self._hints.lapse()
-        self._memory.follow(plan.target, lambda base: self._refreshed(base, plan, applier.placed))
+        if len(done.left) == len(plan.left):
+            self._memory.follow(plan.target, lambda base: self._refreshed(base, plan, applier.placed))
+        else:
+            self._memory.forget()  # the work tree is no state that a savepoint holds
         return done
 
     def _refreshed(self, base: Folder, plan: RestorePlan, placed: dict[str, Key]) -> tuple[bytes, ...]:

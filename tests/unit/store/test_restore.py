@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import stat
@@ -161,6 +162,51 @@ def test_a_file_that_could_not_be_captured_now_is_left_alone(project: Project) -
     done = project.restore(target)
     assert stat.S_ISFIFO(os.lstat(project.path("pipe")).st_mode)
     assert [left.path for left in done.left] == ["pipe"]
+
+
+class Refusing(Disk):
+    """A disk that does not let this user touch some names, whatever is done to them."""
+
+    def __init__(self, names: frozenset[bytes], number: int) -> None:
+        super().__init__(self._refuse)
+        self._names = names
+        self._number = number
+
+    def _refuse(self, step: str, name: bytes) -> None:
+        if name in self._names and step != "create":
+            raise OSError(self._number, os.strerror(self._number), name)
+
+
+@pytest.mark.parametrize("number", [errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY])
+def test_what_this_user_may_not_change_is_left_and_told_and_all_else_is_restored(project: Project, number: int) -> None:
+    project.write("a", "one")
+    project.write("rewritten", "one")
+    project.write("gone/away", "one")
+    project.write("turned", "one")
+    project.write("mode", "one", 0o644)
+    target = project.save()
+    project.write("a", "two")
+    project.write("rewritten", "two")
+    shutil.rmtree(project.path("gone"))
+    os.unlink(project.path("turned"))
+    project.write("turned/stuck", "two")
+    project.write("new/stuck", "two")
+    project.write("new/loose", "two")
+    os.chmod(project.path("mode"), 0o755)
+    project.reopen(Refusing(frozenset((b"rewritten", b"gone", b"stuck", b"mode")), number))
+    done = project.restore(target)
+    assert project.store.pending() is None
+    assert {left.path for left in done.left} == {"rewritten", "gone", "turned/stuck", "new/stuck", "mode"}
+    assert (done.written, done.deleted) == (1, 1)
+    assert project.read("a") == b"one"
+    assert project.read("rewritten") == project.read("turned/stuck") == b"two"
+    assert os.listdir(project.path("new")) == ["stuck"]
+    assert os.stat(project.path("mode")).st_mode & 0o777 == 0o755
+    project.reopen()
+    changed = project.store.changes(target, project.save())
+    assert {change.path for change in changed} >= {"rewritten", "gone/away", "turned/stuck", "new/stuck", "mode"}
+    project.restore(target)
+    assert project.store.changes(target, project.save()) == ()
 
 
 def test_links_planted_after_the_plan_lead_nowhere(project: Project, tmp_path: Path) -> None:
