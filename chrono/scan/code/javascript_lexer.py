@@ -1,24 +1,19 @@
-"""Owns the tokens of JavaScript and TypeScript: strings, regular expressions, here-documents, comments.
+"""Owns the tokens of JavaScript and TypeScript: strings, templates, regular expressions, comments.
 
 What they mean together is left to `javascript_reader`, which is handed in to read the expressions inside strings.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from chrono.scan.code import tree
 from chrono.scan.code.curly import MAX_TOKENS, Token
 from chrono.scan.code.effects import TooMuch
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+from chrono.scan.code.lexer import Expression, token_pattern
 
 _OPERATORS = (
     ">>>= ... === !== **= <<= >>= >>> &&= ||= ??= => == != <= >= && || ?? ?. ++ -- += -= *= /= %= &= |= ^= << >> ** "
     "{ } ( ) [ ] ; , < > + - * / % & | ^ ! ~ ? : = . @ #"
-).split()
+)
 
 
 _BEFORE_REGEX = frozenset(
@@ -29,25 +24,14 @@ _BEFORE_REGEX = frozenset(
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0": "\0", "\n": ""}
 
 
-_pattern: Any = None
-
-
-def _matcher() -> Any:
-    global _pattern
-    if _pattern is None:
-        import re
-
-        ops = "|".join(re.escape(op) for op in sorted(_OPERATORS, key=len, reverse=True))
-        _pattern = re.compile(
-            r"(?P<space>[ \t\r\f\v\u00a0\ufeff]+)|(?P<newline>\n+)|(?P<comment>//[^\n]*|/\*.*?(?:\*/|\Z)|<!--[^\n]*)"
-            r"|(?P<name>#?(?:[A-Za-z_$\u0080-\U0010ffff]|\\u[\da-fA-F]{4}|\\u\{[\da-fA-F]+\})"
-            r"(?:[\w$\u0080-\U0010ffff]|\\u[\da-fA-F]{4}|\\u\{[\da-fA-F]+\})*)"
-            r"|(?P<number>0[xX][\da-fA-F_]+n?|0[bB][01_]+|0[oO][0-7_]+|(?:\d[\d_]*\.?[\d_]*|\.\d+)(?:[eE][+-]?\d+)?n?)"
-            r"|(?P<string>\"(?:[^\"\\\n]|\\.)*\"?|'(?:[^'\\\n]|\\.)*'?)"
-            rf"|(?P<template>`)|(?P<op>{ops})|(?P<other>.)",
-            re.DOTALL,
-        )
-    return _pattern
+_KINDS = (
+    r"(?P<space>[ \t\r\f\v\u00a0\ufeff]+)|(?P<newline>\n+)|(?P<comment>//[^\n]*|/\*.*?(?:\*/|\Z)|<!--[^\n]*)"
+    r"|(?P<name>#?(?:[A-Za-z_$\u0080-\U0010ffff]|\\u[\da-fA-F]{4}|\\u\{[\da-fA-F]+\})"
+    r"(?:[\w$\u0080-\U0010ffff]|\\u[\da-fA-F]{4}|\\u\{[\da-fA-F]+\})*)"
+    r"|(?P<number>0[xX][\da-fA-F_]+n?|0[bB][01_]+|0[oO][0-7_]+|(?:\d[\d_]*\.?[\d_]*|\.\d+)(?:[eE][+-]?\d+)?n?)"
+    r"|(?P<string>\"(?:[^\"\\\n]|\\.)*\"?|'(?:[^'\\\n]|\\.)*'?)"
+    r"|(?P<template>`)"
+)
 
 
 def unescaped(text: str) -> str:
@@ -90,17 +74,13 @@ def unescaped(text: str) -> str:
     return "".join(out)
 
 
-Expression = Callable[[list[Token]], tree.Node]
-"""Reads the tokens of an expression inside a string."""
-
-
-class Lexer:
+class JavaScriptLexer:
     def __init__(self, source: str, read: Expression) -> None:
         self.source = source
         self.read = read
         self.at = 0
         self.line = 1
-        self.match = _matcher().match
+        self.match = token_pattern(_KINDS, _OPERATORS).match
 
     def tokens(self, nested: bool = False) -> list[Token]:
         """All tokens; where `nested`, up to the `}` that ends an expression in a template."""
@@ -112,6 +92,7 @@ class Lexer:
             if len(found) > MAX_TOKENS:
                 raise TooMuch("it is too long to be read to its end")
             got = match(source, self.at)
+            assert got is not None, "'other' takes any letter"
             kind = got.lastgroup
             text = got.group()
             if kind in ("space", "newline", "comment"):
@@ -122,8 +103,7 @@ class Lexer:
             if kind == "op" and text[0] == "/" and _regex_may_follow(found):
                 found.append(Token("regex", self._regex(), self.line, None, spaced))
             elif kind == "template":
-                line = self.line
-                found.append(Token("string", "", line, self._template(), spaced))
+                found.append(Token("string", "", self.line, self._template(), spaced))
             else:
                 self.at = got.end()
                 if kind == "op":

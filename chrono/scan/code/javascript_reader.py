@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from chrono.scan.code import tree
 from chrono.scan.code.curly import END, UNREAD, Token
-from chrono.scan.code.javascript_lexer import Lexer
+from chrono.scan.code.javascript_lexer import JavaScriptLexer
 from chrono.scan.code.javascript_types import TypeSkipper
 
 
@@ -15,7 +15,7 @@ def read_javascript(source: str) -> tuple[tree.Node, ...]:
     """Source as statements. Raises TooMuch or RecursionError where it is too long or too deep."""
     if source.startswith("#!"):
         source = "//" + source
-    return JavaScriptReader(Lexer(source, _inside).tokens()).program()
+    return JavaScriptReader(JavaScriptLexer(source, _inside).tokens()).program()
 
 
 class JavaScriptReader(TypeSkipper):

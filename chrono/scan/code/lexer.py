@@ -1,4 +1,4 @@
-"""Owns what the lexers of Perl, PHP and Ruby share: the walk over a source, here-documents that wait for their line.
+"""Owns what the lexers share: one pattern of tokens, the walk over a source, here-documents that wait for their line.
 
 Which tokens a language has is left to its lexer; quotes and escapes are left to `strings`.
 """
@@ -63,14 +63,16 @@ class Lexer:
         if len(self.found) > MAX_TOKENS:
             raise TooMuch("it is too long to be read to its end")
         got = pattern.match(self.source, self.at)
-        assert got is not None and got.lastgroup is not None, "\"other\" takes any letter"
+        assert got is not None and got.lastgroup is not None, '"other" takes any letter'
         return got.lastgroup, got.group(), got.end()
 
     def skip_to(self, end: int) -> None:
         self.line += self.source.count("\n", self.at, end)
         self.at = end
 
-    def add(self, kind: str, value: str, end: int, spaced: bool, parts: tuple[tree.Node, ...] | None = None) -> None:
+    def add(
+        self, kind: str, value: str, end: int, spaced: bool = False, parts: tuple[tree.Node, ...] | None = None
+    ) -> None:
         self.found.append(Token(kind, value, self.line, parts, spaced))
         self.skip_to(end)
 

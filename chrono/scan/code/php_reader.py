@@ -6,141 +6,20 @@ What functions do is left to `php_library`.
 from __future__ import annotations
 
 from chrono.scan.code import tree
-from chrono.scan.code.curly import MAX_TOKENS, UNREAD, Reader, Token, number_of
-from chrono.scan.code.effects import TooMuch
-from chrono.scan.code.strings import MAX_PARTS, delimited, escaped, heredoc, raw, variable_end
+from chrono.scan.code.curly import UNREAD, Reader, Token, number_of
+from chrono.scan.code.php_lexer import PhpLexer
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-_OPERATORS = (
-    "<<<= ??= **= === !== <=> ... <<= >>= ?-> -> => :: ++ -- ** == != <> <= >= && || ?? << >> += -= "
-    "*= /= .= %= &= |= ^= { } ( ) [ ] ; , < > + - * / % . & | ^ ! ~ ? : = @ # \\ $"
-).split()
 _CASTS = frozenset("int integer bool boolean float double string array object binary unset".split())
-_pattern: Any = None
-
-
-def _matcher() -> Any:
-    global _pattern
-    if _pattern is None:
-        import re
-
-        ops = "|".join(re.escape(op) for op in sorted(_OPERATORS, key=len, reverse=True))
-        _pattern = re.compile(
-            r"(?P<space>\s+)|(?P<attribute>\#\[)|(?P<comment>(?://|\#)(?:(?!\?>)[^\n])*|/\*.*?(?:\*/|\Z))"
-            r"|(?P<close>\?>\n?)|(?P<heredoc><<<[ \t]*(?:\"\w+\"|'\w+'|\w+)[ \t]*\r?\n)"
-            r"|(?P<variable>\$+[A-Za-z_\x80-\U0010ffff][\w\x80-\U0010ffff]*)"
-            r"|(?P<number>0[xX][\da-fA-F_]+|0[bB][01_]+|(?:\d[\d_]*\.?[\d_]*|\.\d+)(?:[eE][+-]?\d+)?)"
-            r"|(?P<name>\\?[A-Za-z_\x80-\U0010ffff][\w\x80-\U0010ffff]*(?:\\[A-Za-z_\x80-\U0010ffff][\w\x80-\U0010ffff]*)*)"
-            rf"|(?P<quote>[\"'`])|(?P<op>{ops})|(?P<other>.)",
-            re.DOTALL,
-        )
-    return _pattern
-
-
-class _Lexer:
-    def __init__(self, source: str, line: int = 1) -> None:
-        self.source = source
-        self.at = 0
-        self.line = line
-        self.found: list[Token] = []
-
-    def file_tokens(self) -> list[Token]:
-        """Tokens of a file: text until `<?php`, code until `?>`, and so on."""
-        while self.at < len(self.source):
-            opening = self.source.find("<?", self.at)
-            if opening < 0:
-                break
-            self.line += self.source.count("\n", self.at, opening)
-            self.at = opening + 2
-            if self.source[self.at : self.at + 3].lower() == "php":
-                self.at += 3
-            elif self.source.startswith("=", self.at):
-                self.at += 1
-            elif self.source.startswith("xml", self.at):
-                continue
-            self.tokens()
-            self.found.append(Token("op", ";", self.line))
-        return self.found
-
-    def tokens(self) -> list[Token]:
-        source, match = self.source, _matcher().match
-        while self.at < len(source):
-            if len(self.found) > MAX_TOKENS:
-                raise TooMuch("it is too long to be read to its end")
-            got = match(source, self.at)
-            kind, text, end = got.lastgroup, got.group(), got.end()
-            if kind == "close":
-                self.line += text.count("\n")
-                self.at = end
-                break
-            if kind in ("space", "comment", "other"):
-                self.line += text.count("\n")
-                self.at = end
-            elif kind == "attribute":
-                _, self.at = delimited(source, self.at + 1)
-            elif kind == "heredoc":
-                self._heredoc(text, end)
-            elif kind == "quote":
-                inside, end = delimited(source, self.at)
-                parts = (tree.Const(raw(inside)),) if text == "'" else interpolated(inside, self.line)
-                self._add("shell" if text == "`" else "string", "", end, parts)
-            else:
-                self._add(kind, text, end)
-        return self.found
-
-    def _add(self, kind: str, value: str, end: int, parts: tuple[tree.Node, ...] | None = None) -> None:
-        self.found.append(Token(kind, value, self.line, parts))
-        self.line += self.source.count("\n", self.at, end)
-        self.at = end
-
-    def _heredoc(self, opening: str, start: int) -> None:
-        tag = opening.strip()[3:].strip()
-        body, end = heredoc(self.source, start, tag.strip("'\""), True)
-        body = body.removesuffix("\n")
-        parts = (tree.Const(body),) if tag.startswith("'") else interpolated(body, self.line)
-        self._add("string", "", end, parts)
-
-
-def interpolated(text: str, line: int) -> tuple[tree.Node, ...]:
-    """A double-quoted text as its parts: `$x`, `$x[k]`, `$x->y`, `{$x->y()}`, `${x}`."""
-    parts: list[tree.Node] = []
-    start = at = 0
-    while at < len(text):
-        if len(parts) > MAX_PARTS:
-            return (*parts, tree.Name("\0unread"))
-        letter = text[at]
-        if letter == "\\":
-            at += 2
-            continue
-        following = text[at + 1 : at + 2]
-        if letter == "$" and (following.isalpha() or following in "_{") and following:
-            end = variable_end(text, at, arrows=False, methods=True)
-            variable = text[at:end]
-            variable = "$" + variable[2:-1] if following == "{" and variable.endswith("}") else variable
-        elif letter == "{" and following == "$":
-            inside, end = delimited(text, at)
-            variable = inside
-        else:
-            at += 1
-            continue
-        parts.append(tree.Const(escaped(text[start:at])))
-        parts.append(PhpReader(_Lexer(variable, line).tokens()).expression())
-        start = at = max(end, at + 1)
-    parts.append(tree.Const(escaped(text[start:])))
-    return tuple(parts)
 
 
 def read_php(source: str) -> tuple[tree.Node, ...]:
     """A file's code as statements. Raises TooMuch or RecursionError where it is too long or too deep."""
-    return PhpReader(_Lexer(source).file_tokens()).program()
+    return PhpReader(PhpLexer(source, _inside).file_tokens()).program()
 
 
 def read_php_code(source: str) -> tuple[tree.Node, ...]:
     """Code without `<?php` in front of it, as `eval` takes it."""
-    return PhpReader(_Lexer(source).tokens()).program()
+    return PhpReader(PhpLexer(source, _inside).tokens()).program()
 
 
 class PhpReader(Reader):
@@ -593,3 +472,7 @@ _STATEMENTS = {
     "static": PhpReader.a_static,
     "const": PhpReader.a_const,
 }
+
+
+def _inside(tokens: list[Token]) -> tree.Node:
+    return PhpReader(tokens).expression()
