@@ -51,7 +51,8 @@ class Contents:
         self._known: dict[bytes, dict[bytes, tree.TreeEntry]] = {}
 
     def list(self, oid: bytes) -> dict[bytes, tree.TreeEntry]:
-        """The entries of one tree object by the files' names. Submodule links, which we never write, are left out."""
+        """The entries of one tree object by the files' names. Left out are submodule links, which we never write, and
+        names with a slash, which only a forged tree holds."""
         found = self._known.get(oid)
         if found is None:
             found = self._known[oid] = _by_name(tree.rows(self._read_tree(oid)))
@@ -86,37 +87,50 @@ class Contents:
 
     def differences(self, other: Contents) -> Iterator[Difference]:
         """What must change to turn this into `other`, sorted by path. Never names a path that is not ours."""
-        found = {item.path: item for item in self._by_tree(other)}
-        if self.meta is not other.meta:
-            for path in self._mode_suspects(other):
-                if path not in found:
-                    old, new = self.find(path), other.find(path)
-                    if old is not None and new is not None and old != new:
-                        found[path] = Difference(path, old, new)
-        for path in sorted(found, key=_by_parts):
-            if not is_ours_to_leave(path):
-                yield found[path]
+        found = list(self._by_tree(other))
+        if self.meta != other.meta:
+            known = {item.path for item in found}
+            more = [item for item in self._by_mode(other) if item.path not in known]
+            if more:
+                found = sorted([*found, *more], key=lambda item: item.path.split(b"/"))
+        for item in found:
+            if not is_ours_to_leave(item.path):
+                yield item
 
     def _by_tree(self, other: Contents) -> Iterator[Difference]:
-        stack: list[tuple[bytes, bytes | None, bytes | None]] = [(b"", self.root, other.root)]
+        """What the trees tell, sorted by path: each folder is gone through until one below it is to be entered."""
+        stack = [self._in_folder(other, b"", self.root, other.root)] if self.root != other.root else []
         while stack:
-            folder, mine, theirs = stack.pop()
-            if mine == theirs:
-                continue
-            left = self.rows(mine) if mine is not None else frozenset()
-            right = other.rows(theirs) if theirs is not None else frozenset()
-            old_rows, new_rows = _by_name(left - right), _by_name(right - left)
-            for name in old_rows.keys() | new_rows.keys():
-                a, b = old_rows.get(name), new_rows.get(name)
-                path = folder + b"/" + name if folder else name
+            for path, a, b in stack[-1]:
                 old = self.entry(path, a) if a is not None else None
                 new = other.entry(path, b) if b is not None else None
                 if old != new and not _same_folder(old, new):
                     yield Difference(path, old, new)
                 below_a = a.oid if a is not None and a.mode == tree.FOLDER else None
                 below_b = b.oid if b is not None and b.mode == tree.FOLDER else None
-                if below_a is not None or below_b is not None:
-                    stack.append((path, below_a, below_b))
+                if below_a != below_b:
+                    stack.append(self._in_folder(other, path, below_a, below_b))
+                    break
+            else:
+                stack.pop()
+
+    def _in_folder(
+        self, other: Contents, folder: bytes, mine: bytes | None, theirs: bytes | None
+    ) -> Iterator[tuple[bytes, tree.TreeEntry | None, tree.TreeEntry | None]]:
+        """(path, here, there) of what differs directly in `folder`, given the ids of its two trees."""
+        left = self.rows(mine) if mine is not None else frozenset()
+        right = other.rows(theirs) if theirs is not None else frozenset()
+        old, new = _by_name(left - right), _by_name(right - left)
+        above = folder + b"/" if folder else b""
+        for name in sorted(old.keys() | new.keys()):
+            yield above + name, old.get(name), new.get(name)
+
+    def _by_mode(self, other: Contents) -> Iterator[Difference]:
+        """What the metadata tells of paths that both hold."""
+        for path in frozenset(self._mode_suspects(other)):
+            old, new = self.find(path), other.find(path)
+            if old is not None and new is not None and old != new:
+                yield Difference(path, old, new)
 
     def _mode_suspects(self, other: Contents) -> Iterator[bytes]:
         """Paths whose mode bits may differ although the trees do not show it."""
@@ -137,11 +151,7 @@ def _same_folder(old: Entry | None, new: Entry | None) -> bool:
 
 def _by_name(rows: Iterable[tree.Row]) -> dict[bytes, tree.TreeEntry]:
     entries = map(tree.entry, rows)
-    return {file_name(entry.name): entry for entry in entries if entry.mode != tree.GITLINK}
-
-
-def _by_parts(path: bytes) -> list[bytes]:
-    return path.split(b"/")
+    return {file_name(entry.name): entry for entry in entries if entry.mode != tree.GITLINK and b"/" not in entry.name}
 
 
 def within(path: bytes, scopes: tuple[bytes, ...]) -> bool:

@@ -44,7 +44,8 @@ def has_suspects(names: Sequence[bytes]) -> bool:
 
 
 def file_name(entry: bytes) -> bytes:
-    """The file's name for a tree entry. An escape that is not well-formed is an ordinary name."""
+    """The file's name for a tree entry. An escape that is not well-formed, or of what no file can be called, is an
+    ordinary name: git's fsck does not see a way out of the folder in it."""
     if not entry.startswith(_ESCAPE):
         return entry
     digits = entry[len(_ESCAPE) :]
@@ -52,7 +53,12 @@ def file_name(entry: bytes) -> bytes:
         name = bytes.fromhex(digits.decode("ascii"))
     except (ValueError, UnicodeDecodeError):
         return entry
-    return name if name.hex().encode() == digits else entry
+    return name if name.hex().encode() == digits and is_file_name(name) else entry
+
+
+def is_file_name(name: bytes) -> bool:
+    """Whether a file can be called so: one step down, never up, past a link or to nowhere."""
+    return name not in (b"", b".", b"..") and b"/" not in name and b"\0" not in name
 
 
 def _offends(name: bytes, is_link: bool) -> bool:

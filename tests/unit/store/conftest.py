@@ -9,12 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from chrono.ids import CommitId, OpId
+from chrono.ids import CommitId, OpId, TreeId
 from chrono.layout import ProjectLayout
+from chrono.store import tree
 from chrono.store.disk import Disk
+from chrono.store.objects import NewObjects
 from chrono.store.repository import Store
 from chrono.store.restore import Restored
-from chrono.store.snapshot import Capture
+from chrono.store.snapshot import Capture, Content
 
 
 class Project:
@@ -102,6 +104,19 @@ def save_locked(store: Store, kind: str = "auto", message: str = "a message") ->
         store.move_ref(store.next_auto_ref(), None, commit)
     store.remember(capture, commit)
     return commit, capture
+
+
+def forged(project: Project, *entries: tuple[bytes, int, bytes]) -> CommitId:
+    """A commit whose tree holds what no capture makes; `entries` are (name, mode, content)."""
+    store = project.store
+    with store.lock(5):
+        sink = NewObjects(store._objects)
+        rows = [(name, mode, sink.put(b"blob", data) if mode != tree.FOLDER else data) for name, mode, data in entries]
+        oid = sink.put(b"tree", tree.build(rows))
+        sink.flush()
+        return store.write_commit(
+            Content(TreeId(oid.hex()), None), parents=(), message="forged", trailers=(("Chrono-Kind", "auto"),), at_ns=1, author="x"
+        )  # fmt: skip
 
 
 @pytest.fixture

@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 
 from chrono.errors import StoreError
+from chrono.store import tree
 from chrono.store.checkout import CheckedOut, Checkout, remove_tree
 from chrono.store.disk import Disk
 
-from .conftest import Project
+from .conftest import Project, forged
 
 
 def seen(folder: Path) -> dict[bytes, tuple[int, bytes]]:
@@ -95,6 +96,25 @@ def test_a_link_in_the_project_is_not_cloned_through(project: Project, tmp_path:
     (project.root / "a").symlink_to(tmp_path / "elsewhere")
     done = check_out(project, commit, tmp_path / "out", copy_by_hand)
     assert done.cloned == 0 and (tmp_path / "out" / "a").read_text() == "content"
+
+
+@pytest.mark.parametrize("escaped", [True, False])
+@pytest.mark.parametrize("kind", [tree.FILE, tree.LINK, tree.FOLDER])
+def test_a_forged_name_with_a_slash_does_not_lead_through_a_link(
+    project: Project, tmp_path: Path, escaped: bool, kind: int
+) -> None:
+    """As a remote may hold it: git's fsck sees nothing wrong in an escaped name."""
+    home = tmp_path / "home"
+    home.mkdir()
+    name = b"link/.profile"
+    if escaped:
+        name = b"chrono-escaped-" + name.hex().encode()
+    inner = forged(project, (b"x", tree.FILE, b"evil"))
+    content = bytes.fromhex(project.store.savepoint(inner).tree) if kind == tree.FOLDER else b"evil"
+    commit = forged(project, (b"link", tree.LINK, os.fsencode(home)), (name, kind, content), (b"ok", tree.FILE, b"y"))
+    check_out(project, commit, tmp_path / "out")
+    assert os.listdir(home) == []
+    assert (tmp_path / "out" / "ok").read_bytes() == b"y"
 
 
 def test_a_damaged_object_is_never_handed_out(project: Project, tmp_path: Path) -> None:

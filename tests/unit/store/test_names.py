@@ -10,13 +10,14 @@ from chrono.store.names import (
     control_names,
     file_name,
     has_suspects,
+    is_file_name,
     is_ours_to_leave,
     quote,
     tree_name,
     unquote,
 )
 
-names = st.binary(min_size=1, max_size=40).filter(lambda name: b"/" not in name and b"\0" not in name)
+names = st.binary(min_size=1, max_size=40).filter(is_file_name)
 tricky = st.sampled_from(
     [b".git", b".GIT", b"git~1", b"GIT~1", b".git ", b".git.", b".git::$INDEX_ALLOCATION", b"a\\.git", b"a\\git~1",
      ".g\u200cit".encode(), "\ufeff.git".encode(), b"chrono-escaped-", b"chrono-escaped-00", b"chrono-escaped-2e676974",
@@ -40,6 +41,12 @@ def test_two_files_never_share_a_tree_name(one: bytes, two: bytes) -> None:
 def test_where_no_name_is_suspect_each_stays(found: list[bytes], is_link: bool) -> None:
     stay = [tree_name(name, is_link=is_link) == name for name in found]
     assert has_suspects(found) or all(stay)
+
+
+@pytest.mark.parametrize("name", [b"", b".", b"..", b"a/b", b"/etc/x", b"..\0", b"../x"])
+def test_an_escape_of_what_no_file_is_called_is_an_ordinary_name(name: bytes) -> None:
+    entry = b"chrono-escaped-" + name.hex().encode()
+    assert file_name(entry) == entry
 
 
 def test_usual_names_are_not_suspect() -> None:

@@ -15,16 +15,15 @@ from pathlib import Path
 import pytest
 
 from chrono.errors import Conflict, NoSuchSavepoint, StoreError, UsageError
-from chrono.ids import CommitId, OpId, TreeId
+from chrono.ids import CommitId, OpId
 from chrono.store import apply, tree
 from chrono.store.disk import Disk
 from chrono.store.objects import NewObjects
 from chrono.store.reading import FileReader, Taken, key_of
 from chrono.store.refresh import Refresh
-from chrono.store.snapshot import Content
 from chrono.store.statcache import Folder
 
-from .conftest import Project
+from .conftest import Project, forged
 
 OP = OpId("f" * 32)
 
@@ -293,19 +292,6 @@ def test_a_file_that_appeared_where_one_would_be_written_stops_the_restore(proje
         with pytest.raises(Conflict):
             project.store.begin(plan, OP)
     assert project.read("a") == b"just now"
-
-
-def forged(project: Project, *entries: tuple[bytes, int, bytes]) -> CommitId:
-    """A commit whose tree holds what no capture makes; `entries` are (name, mode, content)."""
-    store = project.store
-    with store.lock(5):
-        sink = NewObjects(store._objects)
-        rows = [(name, mode, sink.put(b"blob", data) if mode != tree.FOLDER else data) for name, mode, data in entries]
-        oid = sink.put(b"tree", tree.build(rows))
-        sink.flush()
-        return store.write_commit(
-            Content(TreeId(oid.hex()), None), parents=(), message="forged", trailers=(("Chrono-Kind", "auto"),), at_ns=1, author="x"
-        )  # fmt: skip
 
 
 @pytest.mark.parametrize("name", [b"..", b".git", b".GIT", b".chrono", b"chrono-policy.yaml", b".", b""])
