@@ -17,7 +17,6 @@ from typing import Any
 from chrono.record.frames import MAX_BODY_BYTES, DamagedStore
 
 MARK = b"\x01"
-REFERENCE_BYTES = 13
 SMALL_OBJECT_BYTES = 2048
 SMALL_RECORD_BYTES = 8192
 """A record below this is written as it is: looking for pieces would cost more than it saves."""

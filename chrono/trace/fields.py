@@ -12,9 +12,6 @@ from chrono.trace.ids import SHORT_ID_PATTERN, TRACE_ID_PATTERN
 SCHEMA_VERSION = "0.2"
 """Version of the entities: additive only within a major; 0.x readers take every 0.x (specs: record A2)."""
 
-RESERVED_PREFIX = "chronicle."
-"""Metadata keys that only the recorder writes; the name is the suite's own, so that both read each other."""
-
 
 def _not_all_zero(text: str) -> str:
     if not text.strip("0"):
@@ -34,11 +31,6 @@ EnvelopeIdField = SpanIdField
 MetadataKey = Annotated[str, StringConstraints(strict=True, pattern=r"^[a-z0-9_]+(\.[a-z0-9_]+)*$")]
 NonEmpty = Annotated[str, StringConstraints(min_length=1)]
 SchemaVersion = Annotated[str, StringConstraints(pattern=r"^(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)$")]
-
-
-def is_reserved_key(key: str) -> bool:
-    """Whether only the recorder may write this metadata key."""
-    return key.startswith(RESERVED_PREFIX)
 
 
 class Entity(BaseModel):

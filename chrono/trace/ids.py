@@ -38,11 +38,6 @@ def new_span_id() -> SpanId:
     return SpanId(minted)
 
 
-def new_envelope_id() -> EnvelopeId:
-    """A new envelope id, as `new_trace_id`."""
-    return EnvelopeId(new_span_id())
-
-
 def is_trace_id(text: str) -> bool:
     return _TRACE_ID.fullmatch(text) is not None and text != _NO_TRACE
 

@@ -12,12 +12,7 @@ from pydantic import Field, JsonValue, model_validator
 from chrono.trace.enums import FinishReason, MessageRole, ModelSource
 from chrono.trace.fields import Entity, NonEmpty
 
-ABORT_CALL = "AbortCall"
-"""Reserved `OutputError.type`: a hook stopped the call on purpose."""
-
 UNKNOWN_PROVIDER = "unknown"
-UNKNOWN_MODEL = "unknown"
-WELL_KNOWN_PROVIDERS = ("openai", "anthropic", "azure", "google", "bedrock", "litellm")
 
 Count = Annotated[int, Field(ge=0)]
 

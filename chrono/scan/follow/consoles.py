@@ -115,5 +115,3 @@ _READERS: dict[str, Callable[[Scene], Answers]] = {
     "psysh": lambda scene: _php(scene, from_stdin(scene, "php", ())) if _is_plain(scene.args) else [],
     **dict.fromkeys(("bpython", "ptpython"), lambda scene: from_stdin(scene, "python", ())),
 }
-
-PROGRAMS = frozenset(_READERS)

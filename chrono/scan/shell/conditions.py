@@ -18,7 +18,6 @@ from chrono.scan.shell.values import MANY_FIELDS
 
 _NUMERIC = frozenset(("-eq", "-ne", "-lt", "-le", "-gt", "-ge"))
 _BINARY = frozenset(("=", "==", "!=", "<", ">", "-nt", "-ot", "-ef", *_NUMERIC))
-_FILES = frozenset("abcdefghkprstuwxGLNOS")
 MAX_SUBJECT = 400
 
 

@@ -10,7 +10,6 @@ from chrono.scan.shell.ansi import decode_printf, from_bytes, to_bytes
 from chrono.scan.shell.sed import sed
 from chrono.tuples import NamedTuple
 
-MAX_LINES = 20_000
 Options = list[str]
 
 

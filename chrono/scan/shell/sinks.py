@@ -126,8 +126,6 @@ def _values(argv: Argv, options: tuple[str, ...]) -> list[tuple[str, str]]:
     return found
 
 
-_GIT = Options("cC", frozenset(("--git-dir", "--work-tree", "--namespace", "--exec-path", "--config-env",
-                                "--super-prefix", "--list-cmds")))  # fmt: skip
 _GIT_COMMAND_KEY = expression(
     r"(?:core\.(?:pager|editor|sshcommand|fsmonitor|askpass|gitproxy|alternaterefscommand)|sequence\.editor"
     r"|diff\.external|diff\..*\.(?:command|textconv)|pager\..*|gpg\.(?:.*\.)?program|interactive\.difffilter"

@@ -12,7 +12,6 @@ import os
 from chrono.scan.command import MANY, Pattern, Word
 from chrono.scan.expression import expression
 
-UNKNOWN_RUN = "\0"
 MANY_FIELDS = "\0\0"
 NUL_BYTE = "\ud800"
 MAX_ALTERNATIVES = 6
@@ -97,10 +96,6 @@ def union(left: tuple[str, ...], right: tuple[str, ...]) -> tuple[str, ...]:
         return left
     both = tuple(dict.fromkeys((*left, *right)))
     return both if len(both) <= MAX_ALTERNATIVES else (join_text(both),)
-
-
-def is_known(text: str) -> bool:
-    return "\0" not in text
 
 
 def base_name(program: str) -> str:

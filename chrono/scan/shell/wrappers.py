@@ -13,7 +13,7 @@ from chrono.scan.shell.elsewhere import ELSEWHERE
 from chrono.scan.shell.files_found import find_starts
 from chrono.scan.shell.machine import Inner
 from chrono.scan.shell.state import Argv, State
-from chrono.scan.shell.values import MANY_FIELDS, resolve
+from chrono.scan.shell.values import MANY_FIELDS
 from chrono.scan.shell.wrapper_options import Options, as_list, joined, long_names, operands
 from chrono.scan.shell.xargs import xargs
 
@@ -439,10 +439,6 @@ def _module(argv: Argv, state: State) -> list[Inner]:
         if word[:1] != "-" and argv[at - 1] not in ("-W", "-X"):
             return []
     return []
-
-
-def _cwd(path: str, state: State) -> str:
-    return resolve(state.cwds[0], path) or "\0"
 
 
 _SPECIAL: dict[str, Callable[[Argv, State], list[Inner]]] = {

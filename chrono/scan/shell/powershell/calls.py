@@ -7,7 +7,7 @@ the followers.
 
 from __future__ import annotations
 
-from chrono.scan.command import Redirect, Word
+from chrono.scan.command import Redirect
 from chrono.scan.shell.powershell.cmdlets import Bound, Given, bind, cmdlet_of
 from chrono.scan.shell.powershell.commands import SHARED, run_cmdlet
 from chrono.scan.shell.powershell.evaluation import evaluate
@@ -27,7 +27,6 @@ from chrono.scan.shell.powershell.values import (
     options_of,
     text_of,
 )
-from chrono.scan.shell.values import to_word
 
 _SERVICE_VERBS = frozenset(
     "query queryex stop start delete create config failure sdset sdshow qc pause continue".split()
@@ -226,8 +225,3 @@ def _unknown_program(
         return [Unknown((argv,))]
     argv = m.emit([name, *words], feeds=feeds, redirects=redirects)
     return [Unknown((argv,))]
-
-
-def word_of(value: Value) -> Word:
-    """A value as one word of a command."""
-    return to_word(text_of(value))

@@ -20,7 +20,6 @@ DOUBLE = '"\u201c\u201d\u201e'
 _BLANKS = re.compile(r"(?:[ \t\r\f\v\x85\xa0\u2000-\u200a\u202f\u205f\u3000]+|`\r?\n|<#[\s\S]*?#>)+")
 _BLANKS_AND_LINES = re.compile(r"(?:[\s\x85\xa0]+|`\r?\n|<#[\s\S]*?#>|#[^\n]*|;)+")
 _LINES = re.compile(r"(?:[\s\x85\xa0]+|`\r?\n|<#[\s\S]*?#>|#[^\n]*)+")
-_COMMENT = re.compile(r"#[^\n]*")
 _VARIABLE = re.compile(r"[@$](?:\{((?:[^}`]|`.)+)\}|((?:[A-Za-z_]\w*:(?=[\w?])(?!:))?[\w?]+|[$^]))")
 _PLAIN_DOUBLE = re.compile('[^"\u201c\u201d\u201e$`]+')
 _PLAIN_SINGLE = re.compile("[^'\u2018\u2019\u201a\u201b]+")
