@@ -82,6 +82,7 @@ def plot(tmp_path: Path) -> Path:
     """One room and nothing else: enough for the rules that look at one file."""
     (tmp_path / "chrono/store").mkdir(parents=True)
     (tmp_path / "chrono/store/__init__.py").write_text('"""Planted."""\n')
+    (tmp_path / "pyproject.toml").write_text("")
     (tmp_path / "tests/unit").mkdir(parents=True)
     (tmp_path / "rules").mkdir()
     return tmp_path
@@ -108,6 +109,10 @@ def layout() -> ModuleType:
         ("store/run.py", "import subprocess\nsubprocess.run('ls', shell=True)", "shell=True"),
         ("store/long.py", "X = 1\n" * 800, "two things"),
         ("store/__init__.py", "X = 1", "door sign"),
+        ("store/slow.py", "from typing import NamedTuple", "chrono.tuples"),
+        ("store/thief.py", "from chrono.store.refs import _seal", "private to chrono.store.refs"),
+        ("store/left.py", "_LEFT = 1", "nothing reads _LEFT"),
+        ("store/dead.py", "def dead() -> None: ...", "nothing uses dead"),
     ],
 )
 def test_a_broken_house_rule_is_caught(plot: Path, layout: ModuleType, module: str, line: str, words: str) -> None:
