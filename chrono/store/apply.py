@@ -79,15 +79,17 @@ class Stage:
     def _write(self, name: bytes, entry: Entry, blob: Blob, dir_fd: int) -> None:
         size, chunks = blob(bytes.fromhex(entry.oid))
         digest = hashlib.sha1(b"blob %d\0" % size, usedforsecurity=False)
-        fd = self._disk.create(name, 0o600, dir_fd)
+        mode = stat.S_IMODE(entry.mode)
+        fd = self._disk.create(name, mode & 0o777, dir_fd)  # only we get into the stage
         try:
             for chunk in chunks:
                 digest.update(chunk)
                 self._disk.write(fd, chunk)
             if digest.hexdigest() != entry.oid:
                 raise StoreError(f"object {entry.oid} is damaged: its content has another id")
-            self._disk.fchmod(fd, stat.S_IMODE(entry.mode))
             found = os.fstat(fd)
+            if stat.S_IMODE(found.st_mode) != mode:  # the umask, an inherited list of rights, a bit beyond those
+                self._disk.fchmod(fd, mode)
             self.files[name] = Staged(found.st_ino, found.st_size, found.st_mtime_ns)
         finally:
             os.close(fd)

@@ -85,7 +85,8 @@ class Refresh:
         key = self._reader.believed(found)
         if key != ZERO and key == self._placed.get(step.path) and not fsck_reads(name):
             _put(folder, name, key, found.st_mode, oid)
-            folder.forced -= {name}
+            if name in folder.forced:
+                folder.forced -= {name}
             return
         taken = self._reader.take(fd, name, found)
         same = taken.oid == oid and taken.reason is None

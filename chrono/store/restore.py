@@ -74,13 +74,12 @@ class Planner:
         self._steps: list[Step] = []
         self._left: list[Left] = []
         self._blocked: list[bytes] = []
-        self._stale = _skipped(pre) | _skipped(target)
+        self._stale = tuple(_skipped(pre) | _skipped(target))
 
     def plan(self, scopes: tuple[bytes, ...]) -> tuple[tuple[Step, ...], tuple[Left, ...]]:
         with FolderHandles(self._root) as handles:
             for path, old, new in self._pre.differences(self._target):
-                needed = new is not None and new.is_folder and not (old is not None and old.is_folder)
-                if within(path, scopes) or (needed and _leads_to(path, scopes)):
+                if within(path, scopes) or (_is_new_folder(old, new) and _leads_to(path, scopes)):
                     self._add(handles, path, old, new)
         return tuple(self._steps), tuple(self._left)
 
@@ -88,7 +87,7 @@ class Planner:
         if self._blocked and within(path, tuple(self._blocked)) and new is not None:
             self._leave(path, "something that no savepoint holds is in its way")
             return
-        if within(path, self._stale_scopes):
+        if self._stale and within(path, self._stale):
             self._leave(path, "one of the two savepoints could not read it")
             return
         if new is None:
@@ -108,10 +107,6 @@ class Planner:
             self._step("chmod", path, old, new)
         else:
             self._step("link" if new.is_link else "write", path, old, new)
-
-    @property
-    def _stale_scopes(self) -> tuple[bytes, ...]:
-        return tuple(self._stale) if self._stale else (b"\0",)
 
     def _create(self, handles: FolderHandles, path: bytes, new: Entry) -> None:
         """The savepoint of now does not hold `path`: is it free, or is there something that was never captured?"""
@@ -161,6 +156,10 @@ class Planner:
 
 def _skipped(contents: Contents) -> frozenset[bytes]:
     return frozenset(os.fsencode(skip.path) for skip in contents.meta.skips if skip.reason not in ("git", "unstable"))
+
+
+def _is_new_folder(old: Entry | None, new: Entry | None) -> bool:
+    return new is not None and new.is_folder and not (old is not None and old.is_folder)
 
 
 def _leads_to(path: bytes, scopes: tuple[bytes, ...]) -> bool:
