@@ -6,9 +6,9 @@ after each. Why it is needed: decision 0096.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from time import perf_counter, sleep
 from typing import Protocol
 
 PIECE_S = 80e-6
@@ -40,7 +40,7 @@ class Courtesy:
         try:
             yield
         finally:
-            self._awaited -= 1
+            self._awaited = max(0, self._awaited - 1)
 
     def forked(self) -> None:
         """In a child, who waited is not there."""
@@ -53,10 +53,10 @@ class Courtesy:
         write of 3 us would wait 5 ms for it. After a sleep it is most often in such a write that the interpreter was
         free: then it is the caller's turn again.
         """
-        if self._awaited or (time.perf_counter() - self._since < PIECE_S and not self._writer.busy):
+        if self._awaited or (perf_counter() - self._since < PIECE_S and not self._writer.busy):
             return
         for _ in range(MOST_RESTS):
-            time.sleep(REST_S)
+            sleep(REST_S)
             if not self._writer.busy:
                 break
-        self._since = time.perf_counter()
+        self._since = perf_counter()
