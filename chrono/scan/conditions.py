@@ -360,7 +360,7 @@ def host_of(word: Word) -> str | None:
     scheme, marks, rest = text.partition("://")
     if not marks:
         head = text.split("/", 1)[0]
-        if text.startswith("-") or "." not in head or " " in head or "/" not in text:
+        if text.startswith(("-", ".")) or "." not in head or " " in head or "/" not in text:
             return None
         rest = text
     elif scheme.lower() not in ("http", "https", "ftp", "ftps"):

@@ -1,4 +1,4 @@
-"""Owns which files of a text hold secrets because an earlier command of it put them there: archives, copies, dumps.
+"""Owns which files of a text hold secrets, or the whole project, because an earlier command of it put them there.
 
 What counts as a secret is in `scan.secrets` and `scan.places`, what a command does to files in `scan.touch`.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from chrono.scan.command import Command, Word
+from chrono.scan.finding import Target
 from chrono.scan.options import parse, program_names
 from chrono.scan.paths import Ground, Spot, Touch
 from chrono.scan.rule import Options
@@ -27,10 +28,13 @@ _READS = ("read", "move", "send")
 def put_aside(
     command: Command, touches: tuple[Touch, ...], held: dict[str, Spot], ground: Ground
 ) -> Iterator[tuple[str, Spot]]:
-    """Files that now hold a secret, each with that secret; `held` are those that did before."""
-    if not touches and not held:
+    """Files that now hold a secret or the project, each with what it is; `held` are those that did before."""
+    exports = _exports_git(command)
+    if not touches and not held and not exports:
         return
     secret = next(_secrets(touches, held, ground), None)
+    if secret is None:
+        secret = _REPOSITORY if exports else next(_project(command, touches), None)
     if secret is None:
         return
     for word in _written(command):
@@ -38,6 +42,26 @@ def put_aside(
             path = spot.target.path
             if path is not None and spot.target.place not in ("null", "device"):
                 yield path, secret
+
+
+_REPOSITORY = Spot(Target(None, "the repository", "git", True), True)
+
+
+def _exports_git(command: Command) -> bool:
+    """`git archive`, `git bundle create`, also in front of a program that packs what it reads."""
+    return any(
+        argv[0] == "git" and ("archive" in argv[1:4] or "bundle" in argv[1:4])
+        for argv in (command.argv, *command.upstream)
+    )
+
+
+def _project(command: Command, touches: tuple[Touch, ...]) -> Iterator[Spot]:
+    """The project's own folder, or git's, where a program packs it."""
+    if not any(name in _TAR or name in _PACKS for name in program_names(command.argv[0])):
+        return
+    for how, spot in touches:
+        if how in _READS and spot.target.whole and spot.target.place in ("project-root", "git"):
+            yield spot
 
 
 def _secrets(touches: tuple[Touch, ...], held: dict[str, Spot], ground: Ground) -> Iterator[Spot]:

@@ -12,11 +12,14 @@ from chrono.scan import holding
 from chrono.scan.command import Command, Redirect, Word
 from chrono.scan.conditions import Case, host_of
 from chrono.scan.finding import Finding, Target
+from chrono.scan.gitremotes import remote_added, with_address
+from chrono.scan.installing import install_folder, package_files
 from chrono.scan.options import name_of, parse, program_names
 from chrono.scan.paths import Ground, Spot, Touch, is_within
 from chrono.scan.ready import all_hold, program
 from chrono.scan.rule import Options, Rule, Ruleset
 from chrono.scan.touch import options_of, redirect_touches, touches_of
+from chrono.scan.usage import asked, only_asks_usage
 from chrono.scan.wintouch import windows_options
 from chrono.tuples import NamedTuple
 
@@ -51,6 +54,8 @@ class History:
         self.held: dict[str, Spot] = {}
         self.links: dict[str, Spot] = {}
         self.find: Command | None = None
+        self.remotes: dict[Word, Word] = {}
+        self.new_repository = False
 
 
 def findings_of(steps: tuple[Step, ...], ruleset: Ruleset, ground: Ground) -> list[Finding]:
@@ -59,6 +64,10 @@ def findings_of(steps: tuple[Step, ...], ruleset: Ruleset, ground: Ground) -> li
     found: dict[tuple[object, ...], Finding] = {}
     for at, step in enumerate(steps):
         step = _fed(step, steps[at - 1] if at else None, ground)
+        if only_asks_usage(step.command, ground.world.platform):
+            step = step._replace(command=asked(step.command))
+        if history.remotes and name_of(step.command) == "git":
+            step = step._replace(command=with_address(step.command, history.remotes))
         for finding in _of_command(step, ruleset, ground, history):
             key = (finding.rule, finding.span, finding.targets, finding.via)
             found.setdefault(key, finding)
@@ -259,8 +268,13 @@ def _remember(command: Command, ground: Ground, history: History) -> None:
         words = parse(command.argv, _WORKTREE).words
         if words[:2] == ("worktree", "add") and len(words) > 2:
             _made(words[2], command, ground, history)
-        elif words[:1] == ("init",) and len(words) > 1:
-            _made(words[1], command, ground, history)
+        elif words[:1] == ("init",):
+            history.new_repository = True
+            for word in words[1:2]:
+                _made(word, command, ground, history)
+        elif words[:2] == ("remote", "add") and not history.new_repository:
+            # The first push of a new repository goes to a remote that has to be added.
+            history.remotes.update(filter(None, [remote_added(command)]))
         elif words[:1] == ("clone",):
             words = parse(command.argv, _CLONE).words
             _remember_clone(words[1:], command, ground, history)
@@ -273,6 +287,9 @@ def _remember(command: Command, ground: Ground, history: History) -> None:
             _made(words[-1], command, ground, history)
     elif name in ("mv", "gmv", "move-item", "mi") or (name == "move" and command.windows):
         _remember_move(command, ground, history)
+    elif name == "gh" and command.argv[1:3] == ("repo", "clone"):
+        words = tuple(w if w is not command.argv[3] else _on_github(w) for w in parse(command.argv).words[2:4])
+        _remember_clone(words, command, ground, history)
     elif name in ("curl", "wget", "aria2c"):
         _remember_fetch(command, name, ground, history)
     elif name in _UNPACKERS:
@@ -282,6 +299,11 @@ def _remember(command: Command, ground: Ground, history: History) -> None:
     for redirect in command.redirects:
         if ">" in redirect.op:
             _made(redirect.target, command, ground, history)
+
+
+def _on_github(name: Word) -> Word:
+    """`acme/shop` as the URL that gh makes of it."""
+    return f"https://github.com/{name}" if isinstance(name, str) and name.count("/") == 1 else name
 
 
 def _remember_clone(words: tuple[Word, ...], command: Command, ground: Ground, history: History) -> None:
@@ -315,12 +337,16 @@ def _remember_move(command: Command, ground: Ground, history: History) -> None:
             continue
         for word in words[:-1]:
             for source in ground.spots(word, command.cwd, last_link=True, windows=command.windows):
-                if source.target.path is None or source.target.place in _NOBODY_MISSES:
+                if source.target.path is None:
                     continue
                 inside = into.kind == "dir" or words[-1].endswith("/") or len(words) > 2
                 name = os.path.basename(source.target.path)
                 path = f"{into.target.path.rstrip('/')}/{name}" if inside else into.target.path
-                history.moved.append(Moved(source, path))
+                if source.target.place not in _NOBODY_MISSES:
+                    history.moved.append(Moved(source, path))
+                elif source.target.place == "regenerable" and not (into.exists or inside):
+                    # `mv dist dist.old`: nobody misses it under its new name either.
+                    history.made.append(path)
 
 
 def _remember_fetch(command: Command, name: str, ground: Ground, history: History) -> None:
@@ -352,10 +378,25 @@ def _remember_unpacked(command: Command, ground: Ground, history: History) -> No
         for spot in ground.spots(word, command.cwd) if isinstance(word, str) and word[:1] != "-" else ():
             urls.extend(history.fetched.get(spot.target.path or "", ()))
     if urls:
-        for folder in parse(command.argv, options_of(name_of(command))).values(*_UNPACKERS[name_of(command)]):
+        folders = parse(command.argv, options_of(name_of(command))).values(*_UNPACKERS[name_of(command)])
+        for folder in folders or _inner_folders(urls):
             for spot in ground.spots(folder, command.cwd):
-                if spot.target.path is not None and ground.root != spot.target.path:
+                if (
+                    spot.target.path is not None
+                    and (folders or spot.exists is False)
+                    and ground.root != spot.target.path
+                ):
                     history.fetched[spot.target.path] = tuple(urls)
+
+
+def _inner_folders(urls: list[str]) -> Iterator[str]:
+    """The folder that an archive usually holds: its own name without the endings."""
+    for url in urls:
+        name = url.split("?", 1)[0].rstrip("/").rpartition("/")[2]
+        for ending in (".zip", ".gz", ".tgz", ".bz2", ".xz", ".zst", ".tar"):
+            name = name.removesuffix(ending)
+        if name:
+            yield name
 
 
 _WINDOWS_FETCHERS = frozenset(["invoke-webrequest", "invoke-restmethod", "start-bitstransfer", "certutil", "bitsadmin"])
@@ -392,6 +433,7 @@ def _fetched(command: Command, ground: Ground, history: History) -> tuple[str, .
     if any(name in _RUNNERS for name in program_names(command.argv[0])):
         shell = any(name in ("powershell", "pwsh", "cmd") for name in program_names(command.argv[0]))
         words.extend(command.argv[1:] if shell else parse(command.argv).words[:1])
+    words.extend(package_files(command))
     for word in words:
         if not isinstance(word, str):
             continue
@@ -401,4 +443,8 @@ def _fetched(command: Command, ground: Ground, history: History) -> tuple[str, .
             for path, urls in history.fetched.items():
                 if spot.target.path is not None and is_within(spot.target.path, path):
                     return urls
-    return None
+    # A clone that is installed for itself (`npm install` in it) is everyday; what goes into the system is not.
+    folder = install_folder(command)
+    if folder is None:
+        return None
+    return next((urls for path, urls in history.fetched.items() if is_within(folder, path)), None)

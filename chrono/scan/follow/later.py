@@ -18,8 +18,8 @@ _ARGUMENT = re.compile(_STRING)
 
 
 _JAVASCRIPT = frozenset(
-    ".eslintrc.js .eslintrc.cjs .pnpmfile.cjs .prettierrc.js .babelrc.js .mocharc.js .lintstagedrc.js gulpfile.js "
-    "gruntfile.js".split()
+    ".eslintrc.js .eslintrc.cjs .pnpmfile.cjs pnpmfile.js .prettierrc.js .babelrc.js .mocharc.js .lintstagedrc.js "
+    "gulpfile.js gruntfile.js".split()
 )
 
 

@@ -1,4 +1,4 @@
-"""Owns what tasks start that are written in a language of their own tool: tox, nox, invoke, pytest, rake, mise.
+"""Owns what tasks start that are written in a language of their own tool: tox, nox, invoke, pytest, rake, mise, direnv.
 
 Each becomes text that its interpreter would run; makefiles are left to `make`, `run` wrappers to `runners`.
 """
@@ -34,7 +34,7 @@ _context = _Context()
 
 
 def from_session(scene: Scene) -> Answers:
-    """What a task of tox, nox, invoke, pytest, rake or mise runs; nothing for other programs."""
+    """What a task of tox, nox, invoke, pytest, rake, mise or direnv runs; nothing for other programs."""
     program, args = scene.program, scene.args
     if program.startswith("python") and args[:1] == ("-m",) and len(args) > 1 and isinstance(args[1], str):
         program, args = args[1], args[2:]
@@ -42,7 +42,7 @@ def from_session(scene: Scene) -> Answers:
             return []
     reader = {
         "tox": _tox, "nox": _nox, "inv": _invoke, "invoke": _invoke, "fab": _invoke, "pytest": _pytest,
-        "py.test": _pytest, "rake": _rake, "mise": _mise,
+        "py.test": _pytest, "rake": _rake, "mise": _mise, "direnv": _direnv,
     }.get(program)  # fmt: skip
     return reader(scene.within(program, args)) if reader else []
 
@@ -260,3 +260,20 @@ def _mise(scene: Scene) -> Answers:
         if isinstance(text, str):
             answers.append(scene.start(text, "sh", f"{scene.shown(file.path)}:tasks.{name}"))
     return answers
+
+
+# --- direnv -----------------------------------------------------------------------------------------------------------
+
+
+def _direnv(scene: Scene) -> Answers:
+    """`direnv allow [FOLDER or FILE]`: the file runs whenever somebody enters the folder."""
+    if scene.args[:1] not in (("allow",), ("permit",), ("grant",)):
+        return []
+    named = scene.path(scene.args[1] if len(scene.args) > 1 else ".") or scene.cwd
+    for path in (f"{named}/.envrc", named):
+        file = scene.read(path) if scene.exists(path) else None
+        if isinstance(file, Refusal):
+            return []
+        if file is not None:
+            return [scene.start(file.text, "bash", scene.shown(file.path), file=file)]
+    return []
