@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import base64
 import json
-import threading
 from hashlib import sha256
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from chrono.audit.merkle import consistent
+from tests.loopback import Loopback, Quiet
+
+from .consistency import consistent
 
 
 class AppendOnlyStore:
@@ -24,7 +25,7 @@ class AppendOnlyStore:
         self.requests: list[tuple[str, str]] = []
         store = self
 
-        class Handler(BaseHTTPRequestHandler):
+        class Handler(Quiet):
             def do_GET(self) -> None:
                 store.serve(self, b"")
 
@@ -33,18 +34,11 @@ class AppendOnlyStore:
 
             do_PUT = do_POST
 
-            def log_message(self, *_: object) -> None:
-                pass
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._server.server_port}/audit"
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-        self._thread.start()
+        self._server = Loopback(Handler)
+        self.url = f"{self._server.url}/audit"
 
     def close(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        self._server.close()
 
     def serve(self, request: BaseHTTPRequestHandler, body: bytes) -> None:
         self.requests.append((request.command, request.path))
