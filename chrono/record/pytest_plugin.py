@@ -1,11 +1,13 @@
 """Owns the pytest plugin: tests that are answered from an exported trace, and recording one (entry point `pytest11`).
 
-Replaying is left to `record.replaying`; everything of the recorder is imported when a test asks for it only.
+Replaying is left to `record.replaying`; everything of the recorder is imported when a test asks for it only. The plugin
+is there in every project of an environment: where one has an option or a mark of the same name, that one counts.
 """
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Generator, Iterator
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Final
@@ -17,7 +19,12 @@ if TYPE_CHECKING:
 
 MODES: Final = ("none", "once", "new", "all")
 MARK: Final = "replay"
+_FLAG: Final = "--record"
 _OPTION: Final = "chrono_record_mode"
+_MARKER: Final = (
+    f"{MARK}(path, run=(), span=None, matching='count'): answer the test's recorded calls from an exported trace; "
+    "a divergence fails it"
+)
 
 
 class _Test:
@@ -31,7 +38,7 @@ class _Test:
         self.matching: Any = given.pop("matching", "count")
         if given:
             raise pytest.UsageError(f"@pytest.mark.replay knows no {', '.join(given)}")
-        mode = item.config.getoption(_OPTION)
+        mode = item.config.getoption(_OPTION, "none")
         exists = os.path.exists(self.path)
         self.records = mode == "all" or (mode in ("once", "new") and not exists)
         self.adds = mode == "new" and exists
@@ -75,29 +82,44 @@ class _Test:
 _KEY: Final = pytest.StashKey[_Test]()
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.getgroup("chrono").addoption(
-        "--record",
-        dest=_OPTION,
-        choices=MODES,
-        default="none",
-        help="recordings of @pytest.mark.replay tests: none (only replay), once (record where there is no file), "
-        "new (run and add what is not recorded), all (record again)",
-    )
+@pytest.hookimpl(wrapper=True)
+def pytest_load_initial_conftests(early_config: pytest.Config, parser: pytest.Parser) -> Generator[None, Any, Any]:
+    """Offers the option once all others have theirs."""
+    result = yield
+    if _is_free(parser):
+        parser.getgroup("chrono").addoption(
+            _FLAG,
+            dest=_OPTION,
+            choices=MODES,
+            default="none",
+            help="recordings of @pytest.mark.replay tests: none (only replay), once (record where there is no file), "
+            "new (run and add what is not recorded), all (record again)",
+        )
+    return result
+
+
+def _is_free(parser: pytest.Parser) -> bool:
+    """Whether nobody else has an option of this name."""
+    asked = f"{_FLAG}=none"
+    try:
+        return asked in parser.parse_known_and_unknown_args([asked])[1]
+    except (pytest.UsageError, SystemExit):
+        return False
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line(
-        "markers",
-        "replay(path, run=(), span=None, matching='count'): answer the test's recorded calls from an exported trace; "
-        "a divergence fails it",
-    )
+    config.addinivalue_line("markers", _MARKER)
+
+
+def _is_ours(config: pytest.Config) -> bool:
+    """Whether nobody else has a mark of this name."""
+    return not any(line != _MARKER and re.match(rf"{MARK}\s*(\W|$)", line) for line in config.getini("markers"))
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> Generator[None, Any, Any]:
     mark = item.get_closest_marker(MARK)
-    if mark is not None:
+    if mark is not None and _is_ours(item.config):
         test = _Test(item, mark)
         item.stash[_KEY] = test
         test.begin(item)

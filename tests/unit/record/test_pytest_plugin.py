@@ -34,19 +34,22 @@ def test_it(early, chrono_replay):
 """
 
 
-def run(folder: Path, mode: str = "none", *, argument: str = "one", more: str = "", add: str = "") -> str:
-    (folder / "test_it.py").write_text(TEST.replace("ARGUMENT", argument).replace("MORE", more) + add)
-    environment = {
+def environment(folder: Path) -> dict[str, str]:
+    return {
         **{name: value for name, value in os.environ.items() if not name.startswith(("CHRON", "PYTEST"))},
         "PYTHONPATH": str(ROOT),
         "CHRONO_HOME": str(folder / "home"),
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
     }
+
+
+def run(folder: Path, mode: str = "none", *, argument: str = "one", more: str = "", add: str = "") -> str:
+    (folder / "test_it.py").write_text(TEST.replace("ARGUMENT", argument).replace("MORE", more) + add)
     options = ["-q", "-p", "chrono.record.pytest_plugin", "-p", "no:cacheprovider", "--strict-markers"]
     done = subprocess.run(
         [sys.executable, "-m", "pytest", f"--rootdir={folder}", "-c", os.devnull, f"--record={mode}", *options,
          str(folder)],
-        cwd=folder, env=environment, capture_output=True, text=True, timeout=60,
+        cwd=folder, env=environment(folder), capture_output=True, text=True, timeout=60,
     )  # fmt: skip
     return done.stdout + done.stderr
 
@@ -83,3 +86,33 @@ def test_new_runs_and_adds_what_is_not_recorded(tmp_path: Path) -> None:
     assert "1 failed" in run(tmp_path, add=more) and made(tmp_path) == []
     assert "1 passed" in run(tmp_path, "new", add=more) and made(tmp_path) == ["more"]
     assert "1 passed" in run(tmp_path, add=more) and made(tmp_path) == []
+
+
+FOREIGN = """
+def pytest_addoption(parser):
+    parser.addoption("--record", action="store_true")
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "replay: another project's own")
+"""
+
+FOREIGN_TEST = """
+import pytest
+
+@pytest.mark.replay
+def test_theirs(request):
+    assert request.config.getoption("--record") is WANTED
+"""
+
+
+def test_an_option_and_a_mark_of_another_project_stay_what_they_are(tmp_path: Path) -> None:
+    (tmp_path / "conftest.py").write_text(FOREIGN)
+    options = ["-q", "-p", "chrono.record.pytest_plugin", "-p", "no:cacheprovider", "--strict-markers"]
+    for given in ([], ["--record"]):
+        (tmp_path / "test_it.py").write_text(FOREIGN_TEST.replace("WANTED", str(bool(given))))
+        done = subprocess.run(
+            [sys.executable, "-m", "pytest", "-c", os.devnull, f"--rootdir={tmp_path}", *options, *given,
+             str(tmp_path)],
+            cwd=tmp_path, env=environment(tmp_path), capture_output=True, text=True, timeout=60,
+        )  # fmt: skip
+        assert "1 passed" in done.stdout, done.stdout + done.stderr
