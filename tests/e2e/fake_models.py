@@ -7,20 +7,33 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, NamedTuple
 
-from tests.e2e.fake_llm import Before, ToolUse, Turn, message_events
+from tests.loopback import Loopback, Quiet
 
 Json = dict[str, Any]
+
+
+class ToolUse(NamedTuple):
+    """One tool call that the model asks for. `namespace`: under which OpenAI's interface lists the tools of a server."""
+
+    name: str
+    input: dict[str, object]
+    namespace: str = ""
+
+
+Turn = list[ToolUse]
+Before = Callable[[], None]
 
 
 class FakeModel:
     """Plays `turns`. What was asked stays in `requests`; `heard` is everything the client ever sent, as text.
 
-    `before` and `asides` are those of `fake_llm.FakeLlm`.
+    `before` maps a turn's number to something that is done just before that turn is answered: what the test changes
+    in the middle of a session. `asides` maps a mark to other turns: a conversation that begins with a message in which
+    the mark stands, say a subagent's, plays those.
     """
 
     def __init__(
@@ -38,13 +51,28 @@ class FakeModel:
     def heard(self) -> str:
         return json.dumps(self.requests, ensure_ascii=False)
 
+    def tool_results(self) -> list[str]:
+        """What a client of Anthropic's interface reported back for each tool call, in order, as text."""
+        found: dict[str, str] = {}
+        for request in self.requests:
+            for message in request.get("messages", ()):
+                content = message.get("content")
+                for block in content if isinstance(content, list) else ():
+                    if block.get("type") == "tool_result":
+                        found[block["tool_use_id"]] = json.dumps(block.get("content"), ensure_ascii=False)
+        return [found[key] for key in sorted(found)]
+
+    def mark(self, opening: object) -> str:
+        """The mark of the aside that a conversation with this opening is; "" for the session itself."""
+        said = json.dumps(opening)
+        return next((mark for mark in self.asides if mark in said), "")
+
     def turn(self, request: Json, done: int, opening: object) -> list[ToolUse]:
         """The tool calls for a request whose history holds `done` turns with calls; [] for the end.
 
         `opening`: what was said before the model first answered.
         """
-        said = json.dumps(opening)
-        mark = next((mark for mark in self.asides if mark in said), "")
+        mark = self.mark(opening)
         turns = self.asides.get(mark, self.turns)
         with self._lock:
             self.requests.append(request)
@@ -73,9 +101,11 @@ def messages(model: FakeModel, request: Json) -> Json:
         and any(block.get("type") == "tool_use" for block in message["content"])
         for message in given
     )
+    opening = _until(given, "assistant")
+    mark = model.mark(opening)
     blocks: list[Json] = [
-        {"type": "tool_use", "id": f"toolu_{len(model.requests):03d}_{at:02d}", "name": use.name, "input": use.input}
-        for at, use in enumerate(model.turn(request, done, _until(given, "assistant")))
+        {"type": "tool_use", "id": f"toolu_{mark}{done:03d}_{at:02d}", "name": use.name, "input": use.input}
+        for at, use in enumerate(model.turn(request, done, opening))
     ]
     return {
         "id": f"msg_{len(model.requests):04d}",  # a repeated id is taken for one message
@@ -87,6 +117,27 @@ def messages(model: FakeModel, request: Json) -> Json:
         "stop_sequence": None,
         "usage": {"input_tokens": 1, "output_tokens": 1},
     }
+
+
+def message_events(message: Json) -> Iterator[Json]:
+    """A message as the events of a streamed answer."""
+    yield {"type": "message_start", "message": {**message, "content": [], "stop_reason": None}}
+    for index, block in enumerate(message["content"]):
+        if block["type"] == "text":
+            start: Json = {"type": "text", "text": ""}
+            delta = {"type": "text_delta", "text": block["text"]}
+        else:
+            start = {**block, "input": {}}
+            delta = {"type": "input_json_delta", "partial_json": json.dumps(block["input"])}
+        yield {"type": "content_block_start", "index": index, "content_block": start}
+        yield {"type": "content_block_delta", "index": index, "delta": delta}
+        yield {"type": "content_block_stop", "index": index}
+    yield {
+        "type": "message_delta",
+        "delta": {"stop_reason": message["stop_reason"], "stop_sequence": None},
+        "usage": message["usage"],
+    }
+    yield {"type": "message_stop"}
 
 
 def _offers_tools(request: Json) -> bool:
@@ -181,25 +232,14 @@ def serving(model: FakeModel) -> Iterator[FakeModel]:
     class Handler(_Handler):
         served = model
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
-    thread.start()
-    model.port = server.server_address[1]
-    try:
+    with Loopback(Handler) as server:
+        model.port = server.server_port
         yield model
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(Quiet):
     protocol_version = "HTTP/1.1"
     served: FakeModel
-
-    def log_message(self, *_: object) -> None:
-        pass
 
     def do_HEAD(self) -> None:
         self._json({})

@@ -16,8 +16,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from chrono.run.process import MARK, left_behind
-from tests.e2e.fake_llm import ToolUse
-from tests.e2e.fake_models import FakeModel, serving
+from tests.e2e.fake_models import FakeModel, ToolUse, serving
 from tests.e2e.real_client import CHECKOUT, Ran, environment
 
 

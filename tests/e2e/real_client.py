@@ -1,6 +1,6 @@
 """Owns running the real Claude Code client, offline, against the fake model, in a folder of its own.
 
-The client is installed by scripts/clients; tests skip where it is not there. What the model asks for is `fake_llm`'s.
+The client is installed by scripts/clients; tests skip where it is not there. What the model asks for is `fake_models`'s.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.e2e.fake_llm import FakeLlm, serving
+from tests.e2e.fake_models import FakeModel, serving
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 
@@ -51,7 +51,7 @@ def environment(home: Path, **further: str) -> dict[str, str]:
 
 
 def run_claude(
-    llm: FakeLlm,
+    model: FakeModel,
     *,
     home: Path,
     project: Path,
@@ -70,8 +70,8 @@ def run_claude(
         IS_SANDBOX="1",
         **(environ or {}),
     )
-    with serving(llm):
-        env["ANTHROPIC_BASE_URL"] = f"http://127.0.0.1:{llm.port}"
+    with serving(model):
+        env["ANTHROPIC_BASE_URL"] = f"http://127.0.0.1:{model.port}"
         done = subprocess.run(
             [binary, "-p", "go", "--output-format", "json", "--model", "claude-sonnet-4-5", *arguments],
             cwd=project,

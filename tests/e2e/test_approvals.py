@@ -17,8 +17,7 @@ import pytest
 from chrono.agents.claude_code import ADAPTER
 from chrono.guard.install import boot_path
 from tests.e2e import other_clients
-from tests.e2e.fake_llm import Turn
-from tests.e2e.fake_models import FakeModel
+from tests.e2e.fake_models import FakeModel, Turn
 from tests.e2e.hooked import Hooked, compiled_rules
 from tests.e2e.other_clients import Client
 from tests.e2e.real_client import CHECKOUT

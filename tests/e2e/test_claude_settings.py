@@ -12,7 +12,7 @@ import pytest
 
 from chrono.agents.claude_code import ADAPTER, NAME
 from chrono.agents.protocol import Decision, Reply
-from tests.e2e.fake_llm import FakeLlm, ToolUse
+from tests.e2e.fake_models import FakeModel, ToolUse
 from tests.e2e.real_client import run_claude
 
 pytestmark = pytest.mark.client
@@ -35,10 +35,10 @@ def ran(tmp_path: Path, text: str) -> bool:
     (project / ".claude").mkdir(parents=True)
     (project / ".claude" / "settings.json").write_text(text)
     marker = project / "MARKER"
-    llm = FakeLlm([[ToolUse("Bash", {"command": f"touch {marker}", "description": "x"})]])
-    done = run_claude(llm, home=home, project=project)
+    model = FakeModel([[ToolUse("Bash", {"command": f"touch {marker}", "description": "x"})]])
+    done = run_claude(model, home=home, project=project)
     assert done.exit_code == 0, done.stderr
-    assert len(llm.tool_results()) == 1
+    assert len(model.tool_results()) == 1
     return marker.exists()
 
 

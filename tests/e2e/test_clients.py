@@ -18,8 +18,7 @@ import pytest
 
 from chrono.agents.registry import adapter
 from tests.e2e import mcp_files, other_clients
-from tests.e2e.fake_llm import Before, ToolUse, Turn
-from tests.e2e.fake_models import FakeModel
+from tests.e2e.fake_models import Before, FakeModel, ToolUse, Turn
 from tests.e2e.hooked import Hooked, Said
 from tests.e2e.other_clients import CLINE, Client, run
 

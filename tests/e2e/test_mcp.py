@@ -19,8 +19,7 @@ from chrono.workspace import approvals, team
 from chrono.workspace.actors import actor
 from chrono.workspace.project import Workspace
 from tests.e2e import other_clients
-from tests.e2e.fake_llm import FakeLlm, ToolUse
-from tests.e2e.fake_models import FakeModel
+from tests.e2e.fake_models import FakeModel, ToolUse
 from tests.e2e.hooked import Hooked
 from tests.e2e.real_client import CHECKOUT, environment, run_claude
 
@@ -126,11 +125,11 @@ def test_claude_code_goes_back_only_with_a_persons_word(hooked: Hooked) -> None:
         kept.append((hooked.project / "a.txt").read_bytes())
         approve(hooked)
 
-    llm = FakeLlm([[RUN], [BACK], [BACK], [BACK]], before={2: answered})
+    model = FakeModel([[RUN], [BACK], [BACK], [BACK]], before={2: answered})
     arguments = ("--dangerously-skip-permissions", "--mcp-config", str(servers), "--strict-mcp-config")
-    done = run_claude(llm, home=hooked.home, project=hooked.project, arguments=arguments)
+    done = run_claude(model, home=hooked.home, project=hooked.project, arguments=arguments)
     assert done.exit_code == 0, done
-    ran, refused, applied, again = llm.tool_results()
+    ran, refused, applied, again = model.tool_results()
     assert "said" in ran and kept == [b"two"]
     assert "chrono approvals approve" in refused
     assert "chrono approvals approve" not in applied

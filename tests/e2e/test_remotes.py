@@ -8,14 +8,14 @@ import shutil
 import socket
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import ClassVar
 
 import pytest
+
+from tests.loopback import Loopback, Quiet
 
 ROOT = Path(__file__).resolve().parents[2]
 GIT = shutil.which("git") or ""
@@ -132,14 +132,11 @@ def test_ssh_goes_round(project: Path, there: Path, tmp_path: Path) -> None:
     assert "git@backup.example" in log.read_text() and "git-receive-pack" in log.read_text()
 
 
-class Smart(BaseHTTPRequestHandler):
+class Smart(Quiet):
     """git's smart http, by git's own program."""
 
     root = ""
     seen: ClassVar[list[str]] = []
-
-    def log_message(self, format: str, *words: object) -> None:
-        """Says nothing."""
 
     def do_GET(self) -> None:
         self._answer(b"")
@@ -196,13 +193,8 @@ class Smart(BaseHTTPRequestHandler):
 @pytest.fixture
 def web(there: Path) -> Iterator[str]:
     Smart.root, Smart.seen = str(there.parent), []
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Smart)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    yield f"127.0.0.1:{server.server_port}/there.git"
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with Loopback(Smart) as server:
+        yield f"{server.host}/there.git"
 
 
 @pytest.mark.slow

@@ -10,8 +10,9 @@ import threading
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
+
+from tests.loopback import Loopback, Quiet
 
 Json = Any
 
@@ -88,7 +89,7 @@ class FakeProvider:
 def running() -> Iterator[FakeProvider]:
     provider = FakeProvider()
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(Quiet):
         protocol_version = "HTTP/1.1"
 
         def do_POST(self) -> None:
@@ -131,18 +132,9 @@ def running() -> Iterator[FakeProvider]:
             self.wfile.write(f"{len(piece):x}\r\n".encode() + piece + b"\r\n")
             self.wfile.flush()
 
-        def log_message(self, format: str, *args: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    provider.port = server.server_address[1]
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
-    thread.start()
-    try:
-        yield provider
-    finally:
-        provider.go_on.set()
-        server.shutdown()
-        server.server_close()
-        thread.join(5)
+    with Loopback(Handler) as server:
+        provider.port = server.server_port
+        try:
+            yield provider
+        finally:
+            provider.go_on.set()

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
 
 from chrono.audit import stamp, web
 from chrono.errors import AuditTampered, ChronoError
+from tests.loopback import Loopback, Quiet
 
 NOTE = "chrono.local/ab\n3\nroot\n\n"
 CONFIG = """
@@ -70,7 +69,7 @@ class Authority:
         openssl(folder, "x509", "-req", "-in", "tsa.csr", *signed, "-out", "tsa.pem")
         authority = self
 
-        class Handler(BaseHTTPRequestHandler):
+        class Handler(Quiet):
             def do_POST(self) -> None:
                 (folder / "query").write_bytes(self.rfile.read(int(self.headers["Content-Length"])))
                 openssl(folder, "ts", "-reply", "-config", "config", "-queryfile", "query", "-out", "reply")
@@ -80,19 +79,12 @@ class Authority:
                 self.end_headers()
                 self.wfile.write(data)
 
-            def log_message(self, *_: object) -> None:
-                pass
-
-        self._server = HTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
+        self._server = Loopback(Handler)
+        self.url = self._server.url
         self.ca = str(folder / "ca.pem")
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-        self._thread.start()
 
     def close(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        self._server.close()
 
 
 @pytest.fixture(scope="module")

@@ -8,8 +8,9 @@ import sys
 import threading
 import time
 from collections import Counter
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+from tests.loopback import Loopback, Quiet
 
 
 class FakePlane:
@@ -28,12 +29,9 @@ class FakePlane:
         self._lock = threading.Lock()
         plane = self
 
-        class Handler(BaseHTTPRequestHandler):
+        class Handler(Quiet):
             protocol_version = "HTTP/1.1"
             disable_nagle_algorithm = True
-
-            def log_message(self, *_: object) -> None:
-                pass
 
             def handle(self) -> None:
                 try:
@@ -53,22 +51,14 @@ class FakePlane:
 
             do_GET = do_POST = do_PUT = _serve
 
-        class Server(ThreadingHTTPServer):
-            daemon_threads = True
-            request_queue_size = 64
-
-        self._server = Server(("127.0.0.1", port), Handler)
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-        self._thread.start()
+        self._server = Loopback(Handler, port)
+        self.url = self._server.url
 
     def __enter__(self) -> FakePlane:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        self._server.close()
 
     def sent(self, method: str) -> list[str]:
         """Paths that were asked for with `method`."""

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-import threading
 from collections.abc import Iterator
 from contextlib import suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
@@ -15,27 +13,22 @@ import pytest
 from chrono import record as chronicle
 from chrono.record.entry import encode
 from chrono.record.sink import MemorySink
+from tests.loopback import Loopback, Quiet
 
 MODULES = ("httpx", "httpx2")
 
 
-class Peer(ThreadingHTTPServer):
+class Peer(Loopback):
     """Answers every request with JSON, or with three chunks under /stream; keeps the headers that it got."""
 
     def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
         self.seen: list[dict[str, str]] = []
-
-    @property
-    def host(self) -> str:
-        return f"127.0.0.1:{self.server_address[1]}"
+        super().__init__(Handler)
 
 
-class Handler(BaseHTTPRequestHandler):
+class Handler(Quiet):
     protocol_version = "HTTP/1.1"
     server: Peer
-
-    def log_message(self, *_: object) -> None: ...
 
     def finish(self) -> None:
         with suppress(OSError):
@@ -63,16 +56,11 @@ class Handler(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def peer(sink: MemorySink) -> Iterator[Peer]:
-    server = Peer()
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    chronicle.configure(inject_hosts=[server.host])
-    chronicle.instrument_httpx()
-    yield server
-    chronicle.uninstrument_httpx()
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with Peer() as server:
+        chronicle.configure(inject_hosts=[server.host])
+        chronicle.instrument_httpx()
+        yield server
+        chronicle.uninstrument_httpx()
 
 
 @pytest.fixture(params=MODULES)
