@@ -208,6 +208,26 @@ def test_what_this_user_may_not_change_is_left_and_told_and_all_else_is_restored
     assert project.store.changes(target, project.save()) == ()
 
 
+@pytest.mark.parametrize("mask", [0, 0o022, 0o277])
+def test_modes_come_back_whatever_the_umask_is(project: Project, mask: int) -> None:
+    modes = {"shared": 0o666, "private": 0o600, "tool": 0o755, "closed": 0o444, "odd": 0o4711, "none": 0o000}
+    for name, mode in modes.items():
+        project.write(name, "one", mode)
+    if os.geteuid():
+        os.unlink(project.path("none"))  # cannot be captured
+    before, target = project.state(), project.save()
+    for name in os.listdir(project.root):
+        if name in modes:
+            os.unlink(project.path(name))
+            project.write(name, "two", 0o640)
+    mine = os.umask(mask)
+    try:
+        project.restore(target)
+    finally:
+        os.umask(mine)
+    assert project.state() == before
+
+
 def test_links_planted_after_the_plan_lead_nowhere(project: Project, tmp_path: Path) -> None:
     """The folder becomes a link between the last check and the first change."""
     outside = tmp_path / "outside"
