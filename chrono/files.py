@@ -1,9 +1,10 @@
-"""Owns writing files so that a crash leaves the old or the new bytes, and the lock that serialises writers."""
+"""Owns how files of ours are read, written (a crash leaves the old or the new bytes), and locked among writers."""
 
 from __future__ import annotations
 
 import errno
 import os
+import stat
 import time
 from _thread import LockType, allocate_lock, get_ident, start_new_thread
 
@@ -64,6 +65,24 @@ def atomic_write(path: str, data: bytes, *, mode: int = 0o600, durable: bool = T
 
 OWN = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 """Flags of every file of ours: no child inherits it, no link is followed, no line ending is changed."""
+
+
+def read_own(path: str, limit_bytes: int) -> bytes:
+    """All of a file of ours, which is a plain one of at most `limit_bytes`; a link is not followed, a pipe not waited
+    for. Raises FileNotFoundError, and OSError where it is anything else."""
+    fd = os.open(path, os.O_RDONLY | OWN | getattr(os, "O_NONBLOCK", 0))
+    try:
+        found = os.fstat(fd)
+        if not stat.S_ISREG(found.st_mode):
+            raise OSError(errno.EINVAL, "not a plain file", path)
+        if found.st_size > limit_bytes:
+            raise OSError(errno.EFBIG, "too large", path)
+        data = b""
+        while piece := os.read(fd, found.st_size + 1 - len(data)):
+            data += piece
+        return data
+    finally:
+        os.close(fd)
 
 
 def read_at(fd: int, size: int, offset: int) -> bytes:

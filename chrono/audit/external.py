@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterable
 
 from chrono.canonical import Json, NotCanonical, canonical_bytes, parse
-from chrono.files import atomic_write
+from chrono.files import atomic_write, read_own
 from chrono.layout import HomeLayout
 from chrono.tuples import NamedTuple
 
@@ -33,15 +33,9 @@ class External(NamedTuple):
 def read_external(home: HomeLayout, log: str) -> tuple[External, ...]:
     """The largest of each holder. Lines that are none are passed over: they only ever add to what is checked."""
     try:
-        fd = os.open(home.external(log), os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0))
+        data = read_own(home.external(log), _MAX_BYTES)
     except OSError:
         return ()
-    try:
-        data = os.read(fd, _MAX_BYTES)
-    except OSError:
-        return ()
-    finally:
-        os.close(fd)
     found = (_external(line) for line in data.split(b"\n"))
     return tuple(entry for entry in found if entry is not None)
 

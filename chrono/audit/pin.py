@@ -9,10 +9,12 @@ import os
 
 from chrono.canonical import Json, NotCanonical, canonical_bytes, parse
 from chrono.errors import AuditUnverifiable, KeyRefused
-from chrono.files import atomic_write, fsync_dir
+from chrono.files import atomic_write, fsync_dir, read_own
 from chrono.layout import HomeLayout
 from chrono.signing import PublicKey, public_key_of_text
 from chrono.tuples import NamedTuple
+
+_MAX_PIN_BYTES = 64 * 1024
 
 
 class Turn(NamedTuple):
@@ -47,17 +49,11 @@ def read_pin(home: HomeLayout, log: str) -> Pin | None:
     """The pin of `log`, None where there is none. Raises AuditUnverifiable (damaged) or KeyRefused (weak key)."""
     path = home.pin(log)
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+        data = read_own(path, _MAX_PIN_BYTES)
     except FileNotFoundError:
         return None
     except OSError as error:
         raise _damaged(path, error.strerror or "unreadable") from None
-    try:
-        data = os.read(fd, 64 * 1024)
-    except OSError as error:
-        raise _damaged(path, error.strerror or "unreadable") from None
-    finally:
-        os.close(fd)
     try:
         value = parse(data.removesuffix(b"\n"))
     except NotCanonical as error:

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import base64
 import binascii
-import os
 
 from chrono.audit.merkle import CompactRange, leaf_hash
 from chrono.audit.record import MAX_LINE_BYTES
 from chrono.audit.text import Text
 from chrono.canonical import Json, NotCanonical, canonical_bytes, parse
-from chrono.files import atomic_write
+from chrono.files import atomic_write, read_own
 from chrono.layout import HomeLayout
 from chrono.signing import PublicKey, Signer
 from chrono.tuples import NamedTuple
@@ -62,11 +61,9 @@ def write_verified(home: HomeLayout, state: Verified, signer: Signer) -> None:
 def read_verified(home: HomeLayout, log: str, key: PublicKey) -> Verified | None:
     """How far `log` was verified under `key`; None where nothing says so, or what does is not signed by it."""
     try:
-        fd = os.open(home.verified(log), os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0))
+        body, _, signature = read_own(home.verified(log), _MAX_BYTES).partition(b"\n")
     except OSError:
         return None
-    with open(fd, "rb") as file:
-        body, _, signature = file.read(_MAX_BYTES).partition(b"\n")
     try:
         if not key.verifies(base64.b64decode(signature.removesuffix(b"\n"), validate=True), SIGNED_PREFIX + body):
             return None

@@ -7,12 +7,11 @@ erases it for good, and the log stays as it is, byte for byte. Nothing is kept u
 from __future__ import annotations
 
 import os
-import stat
 
 from chrono.audit.redact import SALT_BYTES, commitment
 from chrono.canonical import Json, NotCanonical, canonical_bytes, parse
 from chrono.errors import UsageError
-from chrono.files import atomic_write
+from chrono.files import atomic_write, read_own
 from chrono.layout import HomeLayout
 from chrono.tuples import NamedTuple
 
@@ -53,14 +52,9 @@ def keep(home: HomeLayout, committed: str, kept: Kept, *, now_ns: int, days: int
 def find(home: HomeLayout, committed: str, *, now_ns: int) -> Kept | None:
     """The raw text behind a commitment, where it was kept, is not too old, and really is what was committed to."""
     try:
-        fd = os.open(home.revealed(committed), os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0))
+        data = read_own(home.revealed(committed), _MAX_BYTES)
     except OSError:
         return None
-    try:
-        info = os.fstat(fd)
-        data = os.read(fd, _MAX_BYTES) if stat.S_ISREG(info.st_mode) else b""
-    finally:
-        os.close(fd)
     try:
         value = parse(data)
         if not isinstance(value, dict):

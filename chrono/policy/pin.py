@@ -11,7 +11,7 @@ import os
 from chrono.canonical import Json, NotCanonical, canonical_bytes, parse
 from chrono.clock import rfc3339
 from chrono.errors import PolicyError
-from chrono.files import atomic_write, fsync_dir
+from chrono.files import atomic_write, fsync_dir, read_own
 from chrono.layout import HomeLayout
 from chrono.tuples import NamedTuple
 
@@ -46,17 +46,11 @@ def read_policy_pin(home: HomeLayout, log_id: str) -> PolicyPin | None:
     """What the project with this log is pinned to, None where it is not. Raises PolicyError (a damaged pin)."""
     path = home.pinned_policy(log_id)
     try:
-        fd = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0))
+        data = read_own(path, _MAX_PIN_BYTES)
     except FileNotFoundError:
         return None
     except OSError as error:
         raise _damaged(path, error.strerror or "unreadable") from None
-    try:
-        data = os.read(fd, _MAX_PIN_BYTES)
-    except OSError as error:
-        raise _damaged(path, error.strerror or "unreadable") from None
-    finally:
-        os.close(fd)
     try:
         value = parse(data.removesuffix(b"\n"))
     except NotCanonical as error:
@@ -102,8 +96,7 @@ def write_pinned_rules(home: HomeLayout, log_id: str, rules: Json) -> None:
 def read_pinned_rules(home: HomeLayout, log_id: str) -> Json | None:
     """What was noted, None where nothing was or it cannot be read: then only the packs can be compared."""
     try:
-        with open(home.pinned_rules(log_id), "rb") as file:
-            value = parse(file.read(_MAX_PIN_BYTES).removesuffix(b"\n"))
+        value = parse(read_own(home.pinned_rules(log_id), _MAX_PIN_BYTES).removesuffix(b"\n"))
     except (OSError, NotCanonical):
         return None
     return value.get("rules") if isinstance(value, dict) else None

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from chrono.audit.place import LogPlace, open_text
 from chrono.canonical import Json, NotCanonical, canonical_bytes, parse, recordable
 from chrono.errors import ChronoError, Denied
-from chrono.files import atomic_write
+from chrono.files import atomic_write, read_own
 from chrono.layout import HomeLayout
 from chrono.policy.approvals import (
     DEFAULT_GRANT_S,
@@ -377,16 +377,9 @@ def _read_grant(home: HomeLayout, request_id: str) -> Grant | None:
 def _read(path: str) -> dict[str, Json]:
     """The members of the file; none where it is missing, no plain file, too long or damaged."""
     try:
-        fd = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
-    except OSError:
-        return {}
-    try:
-        data = os.read(fd, _MAX_BYTES)
-        value = parse(data.removesuffix(b"\n"))
+        value = parse(read_own(path, _MAX_BYTES).removesuffix(b"\n"))
     except (OSError, NotCanonical):
         return {}
-    finally:
-        os.close(fd)
     return value if isinstance(value, dict) and value.get("fmt") == FORMAT else {}
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from chrono.canonical import Json, NotCanonical, canonical_bytes, parse
 from chrono.errors import AuditUnverifiable, RemoteError, UsageError
-from chrono.files import atomic_write
+from chrono.files import atomic_write, read_own
 from chrono.policy.cover import within
 from chrono.store.gitprogram import Address, address
 from chrono.store.names import quote, unquote
@@ -29,6 +29,7 @@ LOGS = "refs/chrono/logs/"
 """Below it each log has a name space of its own on the remote; only its owner writes there."""
 TRACKING = "refs/chrono/remotes/"
 
+_MAX_BYTES = 1 << 20
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,60}")
 _LOG_REF = re.compile(re.escape(LOGS) + r"([0-9a-f]{32})/(.+)")
 
@@ -203,18 +204,15 @@ def _write(ws: Workspace, remotes: tuple[Remote, ...]) -> None:
 def _read(ws: Workspace) -> tuple[Remote, ...]:
     path = ws.home.remotes(ws.log.log_id)
     try:
-        with open(path, "rb") as file:
-            data = file.read()
-    except FileNotFoundError:
-        return ()
-    try:
-        value = parse(data.removesuffix(b"\n"))
+        value = parse(read_own(path, _MAX_BYTES).removesuffix(b"\n"))
         if not isinstance(value, dict) or value.get("version") != 1:
             raise ValueError("another version")
         rows = value["remotes"]
         assert isinstance(rows, list)
         return tuple(_remote(row) for row in rows)
-    except (NotCanonical, ValueError, KeyError, AssertionError, UsageError) as error:
+    except FileNotFoundError:
+        return ()
+    except (OSError, NotCanonical, ValueError, KeyError, AssertionError, UsageError) as error:
         raise RemoteError(f"the list of remotes {path} is damaged: {error}", "delete it, then add them again") from None
 
 

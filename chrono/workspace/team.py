@@ -14,7 +14,7 @@ from chrono.audit.keys import KeySettings, read_key_file
 from chrono.audit.sshagent import openssh_line, openssh_public
 from chrono.canonical import Json, NotCanonical, canonical_bytes, parse
 from chrono.errors import KeyRefused, PolicyError, UsageError
-from chrono.files import atomic_write, file_lock
+from chrono.files import atomic_write, file_lock, read_own
 from chrono.layout import HomeLayout
 from chrono.policy.approvals import Member
 from chrono.policy.roles import BUILT_IN
@@ -28,13 +28,13 @@ _FORMAT = 1
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
 _MAX_KEY_BYTES = 16 * 1024
 _WAIT_S = 10.0
+_MAX_BYTES = 1 << 20
 
 
 def members(home: HomeLayout) -> tuple[Member, ...]:
     """The team, by name. Raises PolicyError where its file is damaged."""
     try:
-        with open(home.team, "rb") as file:
-            data = file.read()
+        data = read_own(home.team, _MAX_BYTES)
     except FileNotFoundError:
         return ()
     except OSError as error:

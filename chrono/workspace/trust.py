@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 
 from chrono.errors import ChronoError
-from chrono.files import atomic_write
+from chrono.files import atomic_write, read_own
 from chrono.layout import HomeLayout
 from chrono.policy.model import DEFAULTS, Ignored, PolicyFile
 from chrono.tuples import NamedTuple
@@ -155,13 +155,9 @@ def unpin_policy(ws: Workspace, by: Actor, *, timeout_s: float = CLI_WAIT_S) -> 
 def newest_policy(home: HomeLayout, log_id: str) -> str:
     """The digest of the policy that this log's newest decision was made under, "" where none is known."""
     try:
-        fd = os.open(home.seen_policy(log_id), os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+        seen = read_own(home.seen_policy(log_id), 64).decode("ascii", "replace")
     except OSError:
         return ""
-    try:
-        seen = os.read(fd, 65).decode("ascii", "replace")
-    finally:
-        os.close(fd)
     return seen if len(seen) == 64 else ""
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from chrono import files
 from chrono.errors import Locked
-from chrono.files import atomic_write, file_lock
+from chrono.files import atomic_write, file_lock, read_own
 
 
 def test_a_replaced_file_has_the_new_bytes_and_mode(tmp_path: Path) -> None:
@@ -53,6 +53,25 @@ def test_a_failed_step_leaves_the_old_bytes_and_no_litter(
     monkeypatch.undo()
     assert path.read_bytes() == b"old"
     assert [p.name for p in tmp_path.iterdir()] == ["x"]
+
+
+def test_a_file_of_ours_is_read_whole_up_to_its_limit(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(b"12345")
+    assert read_own(str(path), 5) == b"12345"
+    with pytest.raises(OSError, match="too large"):
+        read_own(str(path), 4)
+    with pytest.raises(FileNotFoundError):
+        read_own(str(tmp_path / "none"), 4)
+
+
+def test_what_is_no_plain_file_is_not_read_and_nobody_waits_for_it(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "file").write_bytes(b"1")
+    (tmp_path / "link").symlink_to("file")
+    for name in ("pipe", "link", "."):
+        with pytest.raises(OSError):
+            read_own(str(tmp_path / name), 9)
 
 
 def test_the_lock_excludes_another_process_and_names_the_holder(tmp_path: Path) -> None:
