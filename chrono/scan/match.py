@@ -18,6 +18,7 @@ from chrono.scan.options import name_of, parse, program_names
 from chrono.scan.paths import Ground, Spot, Touch, is_within
 from chrono.scan.ready import all_hold, program
 from chrono.scan.rule import Options, Rule, Ruleset
+from chrono.scan.sweeping import reached
 from chrono.scan.touch import options_of, redirect_touches, touches_of
 from chrono.scan.usage import asked, only_asks_usage
 from chrono.scan.wintouch import windows_options
@@ -109,6 +110,8 @@ def _of_command(step: Step, ruleset: Ruleset, ground: Ground, history: History) 
     command = step.command
     found_by = history.find if command.via and command.via[-1].startswith("find -") else None
     touches = () if _in_own_container(command) else touches_of(command, ground, found_by)
+    if command.via and touches:
+        touches = (*touches, *reached(command, touches, found_by, ground))
     if history.held:
         touches = (*touches, *holding.sent_later(command, history.held, ground))
     if history.links:

@@ -13,7 +13,8 @@ FOLLOWED = frozenset(
     "bun bunx npx pnpx npm pnpm yarn yarnpkg cnpm ni nr run-s run-p npm-run-all concurrently wireit composer pip uv "
     "poetry pipenv pdm rye hatch pixi conda mamba micromamba dotenv mise asdf bundle coverage doppler direnv heroku "
     "poe poethepoet make gmake gnumake mingw32-make remake task go-task just tox nox inv invoke fab pytest py.test "
-    "rake run-parts rails irb pry manage.py django-admin flask artisan sail psysh bpython ptpython".split()
+    "rake run-parts rails irb pry manage.py django-admin flask artisan sail psysh bpython ptpython "
+    "docker docker-compose podman podman-compose nerdctl".split()
 )
 """Programs, without version, of which a follower knows something; most commands are of none of them."""
 

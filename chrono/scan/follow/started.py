@@ -1,8 +1,8 @@
 """Owns the question what one command starts, and how deep it may be asked.
 
 Which file an interpreter's arguments name is left to `scripts`, consoles of frameworks to `consoles`, what its
-environment names to `preloads`, package managers to `packages`, make and just to `make` and `justfile`, tasks of other
-tools to `sessions`; evaluating the text is left to the scanner.
+environment names to `preloads`, package managers to `packages`, make and just to `make` and `justfile`, services to
+`compose`, tasks of other tools to `sessions`; evaluating the text is left to the scanner.
 """
 
 from __future__ import annotations
@@ -46,6 +46,10 @@ def started(
         answers: list[Started | Refusal] = []
         for source in (from_preloads, from_interpreter, from_console, from_package_manager, from_make, from_session):
             answers.extend(source(scene))
+        if "compose" in scene.program or scene.args[:1] == ("compose",):
+            from chrono.scan.follow.compose import from_compose
+
+            answers.extend(from_compose(scene))
     except RecursionError:
         return (Refusal("limit", "what it starts is nested too deeply", command.span),)
     except Exception as error:
