@@ -1,6 +1,7 @@
 """Owns the traces of a store: which there are, and everything of one. Readers need no lock and disturb no writer.
 
-One file's records are left to `record.storefile`, files of traces to `record.exchange`.
+One file's records are left to `record.storefile`, what is known of a file without reading it again to `record.index`,
+files of traces to `record.exchange`.
 """
 
 from __future__ import annotations
@@ -8,14 +9,14 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from chrono.errors import ChronoError
 from chrono.record import frames
-from chrono.record.frames import Damage, DamagedStore, Frame
-from chrono.record.shapes import misshapen
-from chrono.record.storefile import StoreFile, file_names
+from chrono.record.frames import Damage, Frame
+from chrono.record.index import Held, TraceFacts, held, names_with, readable
+from chrono.record.storefile import StoreFile
 from chrono.tuples import NamedTuple
 
 FILES_FOLDER = "files"
@@ -72,37 +73,10 @@ class StoredTrace:
     files: Json | None = None
 
 
-@dataclass(slots=True)
-class _Found:
-    trace: Json | None = None
-    spans: dict[str, Json] = field(default_factory=dict)
-    closed: int = 0
-    opened: set[str] = field(default_factory=set)
-    size_bytes: int = 0
-
-
 def summaries(folder: str) -> list[Summary]:
-    """All traces of the store in `folder`, newest start first. O(bytes of the store), without reading the bodies of
-    envelopes. Raises OSError."""
-    found: dict[bytes, _Found] = {}
-    for file, record in _records(folder):
-        if isinstance(record, Damage) or record.trace_id == frames.NO_TRACE:
-            continue
-        one = found.setdefault(record.trace_id, _Found())
-        one.size_bytes += record.end - record.start
-        if record.kind == frames.ENVELOPE:
-            one.closed += 1
-        else:
-            value = _value(file, record)
-            if value is None:
-                continue
-            if record.kind == frames.TRACE:
-                one.trace = one.trace or value
-            elif record.kind == frames.OPEN_ENVELOPE:
-                one.opened.add(value["envelope_id"])
-            elif record.kind == frames.SPAN or value["span_id"] not in one.spans:
-                one.spans[value["span_id"]] = value
-    listed = [_summary(trace_id.decode(), one) for trace_id, one in found.items()]
+    """All traces of the store in `folder`, newest start first. O(bytes of the files that `record.index` does not know
+    yet), without reading the bodies of envelopes. Raises OSError."""
+    listed = [_summary(trace_id, one) for trace_id, one in held(folder).items()]
     return sorted(listed, key=lambda one: (one.started_at or "", one.trace_id), reverse=True)
 
 
@@ -113,14 +87,10 @@ def chosen(listed: Iterable[Summary], wanted: Wanted) -> list[Summary]:
 
 def trace_id_of(folder: str, beginning: str) -> str:
     """The whole id of the one trace whose id begins so. Raises NoSuchTrace, OSError."""
-    wanted = beginning.lower().encode()
-    ids = {
-        record.trace_id
-        for _, record in _records(folder)
-        if isinstance(record, Frame) and record.trace_id != frames.NO_TRACE and record.trace_id.startswith(wanted)
-    }
+    wanted = beginning.lower()
+    ids = [trace_id for trace_id in held(folder) if trace_id.startswith(wanted)]
     if len(ids) == 1:
-        return ids.pop().decode()
+        return ids[0]
     if not ids:
         raise NoSuchTrace(f"no trace {beginning} in {folder}", "list them: chrono trace list")
     raise NoSuchTrace(f"{len(ids)} traces begin with {beginning}", "give more of the id")
@@ -133,11 +103,11 @@ def read_trace(folder: str, trace_id: str) -> StoredTrace:
     spans: dict[str, Json] = {}
     envelopes: dict[str, Json] = {}
     damaged, seen = 0, False
-    for file, record in _records(folder):
+    for file, record in _records(folder, trace_id):
         if isinstance(record, Damage) or record.trace_id != wanted:
             continue
         seen = True
-        value = _value(file, record)
+        value = readable(file, record)
         if value is None:
             damaged += 1
         elif record.kind == frames.TRACE:
@@ -179,8 +149,9 @@ def in_order(envelope: Json) -> tuple[str, int]:
     return str(envelope["envelope_status"].get("started_at", "")), sequence if isinstance(sequence, int) else 1 << 60
 
 
-def _records(folder: str) -> Iterator[tuple[StoreFile, Frame | Damage]]:
-    for name in file_names(folder):
+def _records(folder: str, trace_id: str) -> Iterator[tuple[StoreFile, Frame | Damage]]:
+    """All records of the files that may hold the trace."""
+    for name in names_with(folder, trace_id):
         try:
             with StoreFile(os.path.join(folder, name)) as file:
                 file.header()
@@ -190,32 +161,21 @@ def _records(folder: str) -> Iterator[tuple[StoreFile, Frame | Damage]]:
             continue  # pruned meanwhile
 
 
-def _value(file: StoreFile, record: Frame) -> Json | None:
-    """The record's value; None where it is damaged, or nothing that a reader can take."""
-    try:
-        value = file.value(record)
-    except (DamagedStore, json.JSONDecodeError, RecursionError):
-        return None
-    return value if misshapen(record.kind, value) is None else None
-
-
-def _summary(trace_id: str, found: _Found) -> Summary:
-    spans = list(found.spans.values())
-    states = {str(span.get("status") or "open") for span in spans}
-    starts = [span["started_at"] for span in spans if span.get("started_at")]
-    ends = [span["ended_at"] for span in spans if span.get("ended_at")]
-    trace = found.trace or {}
+def _summary(trace_id: str, one: Held) -> Summary:
+    spans = one.spans.values()
+    states = {span.status for span in spans}
+    trace = one.trace or TraceFacts(None, {}, None)
     return Summary(
         trace_id,
-        trace.get("name"),
-        dict(trace.get("metadata") or {}),
+        trace.name,
+        trace.labels,
         "failure" if "failure" in states else "open" if "open" in states or not states else "success",
-        tuple(sorted({str(span["service"]) for span in spans})),
-        min(starts, default=trace.get("started_at")),
-        max(ends, default=None),
+        tuple(sorted({span.service for span in spans})),
+        min((span.started_at for span in spans if span.started_at), default=trace.started_at),
+        max((span.ended_at for span in spans if span.ended_at), default=None),
         len(spans),
-        max(found.closed, len(found.opened)),
-        found.size_bytes,
+        max(one.closed, len(one.opened)),
+        one.size_bytes,
     )
 
 
