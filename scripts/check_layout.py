@@ -61,6 +61,7 @@ def problems(root: Path) -> Iterator[str]:
     yield from _unused(root, public)
     yield from _mirrors(root)
     yield from _rules_are_data(root)
+    yield from _rooms_are_told(root)
 
 
 def _names(name: str) -> Iterator[str]:
@@ -184,6 +185,17 @@ def _mirrors(root: Path) -> Iterator[str]:
 def _rules_are_data(root: Path) -> Iterator[str]:
     for path in sorted((root / "rules").rglob("*.py")):
         yield f"{path.relative_to(root).as_posix()}:1: rule packs are data; nothing under rules/ is imported"
+
+
+def _rooms_are_told(root: Path) -> Iterator[str]:
+    """Rooms and modules of the first level that architecture.md does not name, and names in its table that are none."""
+    table = (root / "docs" / "architecture.md").read_text(encoding="utf-8").partition("\n## One call")[0]
+    told = {name for cell in re.findall(r"^\| (`[^|]*) \|", table, re.M) for name in re.findall(r"`(\w+)`", cell)}
+    places = [path for path in (root / "chrono").iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()]
+    rooms = {path.stem for path in places} - {"__init__"}
+    for name in sorted(rooms ^ told):
+        what = "does not say what chrono/{} owns" if name in rooms else "tells of chrono/{}, which does not exist"
+        yield f"docs/architecture.md:1: it {what.format(name)}"
 
 
 def _dotted(node: ast.expr) -> str:

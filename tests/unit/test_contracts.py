@@ -83,6 +83,8 @@ def plot(tmp_path: Path) -> Path:
     (tmp_path / "chrono/store").mkdir(parents=True)
     (tmp_path / "chrono/store/__init__.py").write_text('"""Planted."""\n')
     (tmp_path / "pyproject.toml").write_text("")
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs/architecture.md").write_text("| `store` | all |\n")
     (tmp_path / "tests/unit").mkdir(parents=True)
     (tmp_path / "rules").mkdir()
     return tmp_path
@@ -130,3 +132,12 @@ def test_a_file_that_does_not_say_what_it_owns_is_caught(plot: Path, layout: Mod
 def test_code_among_the_rules_is_caught(plot: Path, layout: ModuleType) -> None:
     (plot / "rules/evil.py").write_text('"""Planted."""\n')
     assert any("rule packs are data" in problem for problem in layout.problems(plot))
+
+
+def test_a_room_that_no_map_shows_is_caught_and_one_that_is_gone(plot: Path, layout: ModuleType) -> None:
+    plant(plot, "attic/__init__.py", "")
+    assert list(layout.problems(plot)) == ["docs/architecture.md:1: it does not say what chrono/attic owns"]
+    (plot / "docs/architecture.md").write_text("| `store`, `attic` | all |\n| `cellar` | wine |\n")
+    assert [problem.partition(": ")[2] for problem in layout.problems(plot)] == [
+        "it tells of chrono/cellar, which does not exist"
+    ]
