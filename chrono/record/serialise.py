@@ -17,6 +17,7 @@ from enum import Enum
 from pathlib import PurePath
 from typing import Any, Final
 from uuid import UUID
+from weakref import WeakSet
 
 from chrono.record.entry import Json, JsonObject
 from chrono.tuples import NamedTuple
@@ -198,6 +199,9 @@ class _Walk:
                 name = name.encode("utf-8", "backslashreplace").decode()
             if name in out:
                 name = _unused(name, out)
+            if item is None or item is True or item is False:
+                out[name] = item
+                continue
             before = len(notes)
             if secret_key is not None and item and type(name) is str and secret_key(name):
                 out[name] = self.secret(item, depth)
@@ -255,6 +259,8 @@ class _Walk:
 
     def other(self, value: Any, kind: type, depth: int) -> Json:
         """What is none of JSON's own types. The order matters: an Enum may be a str, a model may be a Mapping."""
+        if kind in _MODELS:
+            return self.noted({"type": "pydantic", "class": type_name(value)}, self.value(_dumped(value), depth + 1))
         if isinstance(value, Enum):
             json = self.value(value.value, depth + 1)
             return self.noted({"type": "enum", "class": type_name(value)}, json)
@@ -272,7 +278,8 @@ class _Walk:
             found = {field.name: getattr(value, field.name, None) for field in dataclasses.fields(value)}
             return self.noted({"type": "dataclass", "class": type_name(value)}, self.mapping(found, depth))
         if hasattr(kind, "model_dump"):
-            return self.noted({"type": "pydantic", "class": type_name(value)}, self.value(_dumped(value), depth + 1))
+            _MODELS.add(kind)
+            return self.other(value, kind, depth)
         if hasattr(kind, "parse") and hasattr(value, "http_response"):  # an SDK's raw response
             return self.noted({"type": "raw response", "class": type_name(value)}, self.value(value.parse(), depth + 1))
         if isinstance(value, Mapping):
@@ -314,6 +321,10 @@ _SIMPLE: Final[tuple[tuple[type, str, Callable[[Any], Any]], ...]] = (
     (float, "float", lambda value: float(value) if math.isfinite(value) else repr(float(value))),
     (complex, "complex", lambda value: [value.real, value.imag]),
 )
+
+
+_MODELS: WeakSet[type] = WeakSet()
+"""Classes found to be models and nothing before that in `_Walk.other`: an answer of an SDK is one of few."""
 
 
 def _small(numbers: Sequence[Any]) -> bool:

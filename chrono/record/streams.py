@@ -33,6 +33,9 @@ def observed(result: Any, crossing: Any, assembler: MakeAssembler, part: str | N
 
     `part`: the member of a mapping result that is the stream.
     """
+    kind = type(result)
+    if kind in _WHOLE and part is None:
+        return None
     if part is not None:
         if not isinstance(result, dict) or part not in result:
             return None
@@ -51,7 +54,13 @@ def observed(result: Any, crossing: Any, assembler: MakeAssembler, part: str | N
     if _can(result, "__enter__", "__aenter__"):
         form = MANAGED if _can(result, "__enter__") else ASYNC_MANAGED
         return _Managed(result, Reading(crossing, assembler(), form))
+    if not _can(result, "parse"):
+        _WHOLE.add(kind)
     return None
+
+
+_WHOLE: weakref.WeakSet[type] = weakref.WeakSet()
+"""Classes whose objects are no stream: a pydantic model takes long to say what it does not have."""
 
 
 class Reading:
