@@ -418,7 +418,7 @@ def _remember_windows_fetch(command: Command, ground: Ground, history: History) 
 _RUNNERS = frozenset(
     (
         "sh bash dash zsh ksh ash fish source . python perl ruby node deno bun php pwsh powershell "
-        "lua Rscript tclsh osascript cmd"
+        "lua Rscript tclsh osascript cmd load-library"
     ).split()
 )
 

@@ -26,7 +26,7 @@ from chrono.scan.code.javascript_values import list_method, static_call, text_me
 from chrono.scan.code.json_values import text_of_value, value_of
 from chrono.scan.code.operators import join_path, over
 from chrono.scan.code.paths import absolute, folder_of, globbed, last_of
-from chrono.scan.code.programs import SHELL_PROGRAMS, run_text
+from chrono.scan.code.programs import SHELL_PROGRAMS, printed, run_text
 from chrono.scan.code.values import (
     ANY,
     NEVER,
@@ -209,8 +209,9 @@ def _call_through(run: Machine, owner: Value, how: str, args: Arguments) -> Valu
 
 def _exec(run: Machine, args: Arguments) -> Value:
     run_text(run, args.at(0), option_of(args, "cwd"))
-    finish(run, args, ANY, ANY)
-    return Thing("process", argv=args.at(0))
+    response = printed(args.at(0))
+    finish(run, args, ANY, response)
+    return Thing("process", argv=args.at(0)) if response is ANY else response
 
 
 def _spawn(run: Machine, args: Arguments) -> Value:
@@ -225,8 +226,9 @@ def _spawn(run: Machine, args: Arguments) -> Value:
     given = option_of(args, "input")
     if given is not None and args.at(0) in SHELL_PROGRAMS:
         run_text(run, given)
-    finish(run, args, ANY, ANY)
-    return Thing("process", argv=args.at(0))
+    response = printed(Items([args.at(0), *known], more))
+    finish(run, args, ANY, response)
+    return Thing("process", argv=args.at(0)) if response is ANY else response
 
 
 def _fork(run: Machine, args: Arguments) -> Value:
@@ -281,11 +283,18 @@ def _require(run: Machine, args: Arguments) -> Value:
     if not isinstance(name, str):
         return ANY
     if name.startswith((".", "/")):
+        if name.endswith(".node"):
+            run.effects.command("load-library", name)
         if name.endswith(".json"):
             return value_of(run.effects.content(name))
         own = run.modules.javascript(run, name) if run.modules is not None else None
         return ANY if own is None else own
     return Ref(canonical(name))
+
+
+def _dlopen(run: Machine, args: Arguments) -> Value:
+    run.effects.command("load-library", run.effects.word(args.at(1)))
+    return ANY
 
 
 def _evaluate(run: Machine, args: Arguments) -> Value:
@@ -415,6 +424,7 @@ def _glob(run: Machine, args: Arguments) -> Value:
 
 
 _CALLS: dict[str, Handler] = {
+    "process.dlopen": _dlopen,
     "require": _require,
     "JSON.parse": lambda run, args: value_of(args.at(0)),
     "JSON.stringify": lambda run, args: text_of_value(args.at(0)),

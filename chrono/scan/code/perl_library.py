@@ -15,7 +15,7 @@ from chrono.scan.code.interpret import Machine
 from chrono.scan.code.operators import join_path, over
 from chrono.scan.code.paths import below, folder_of, globbed, last_of
 from chrono.scan.code.perl_reader import read_perl
-from chrono.scan.code.programs import run_text
+from chrono.scan.code.programs import printed, run_text
 from chrono.scan.code.texts import join_texts, text_method
 from chrono.scan.code.values import (
     ANY,
@@ -150,7 +150,7 @@ def _system(run: Machine, args: Arguments) -> Value:
         run_text(run, values[0])
     else:
         run.effects.program(Items(values))
-    return ANY
+    return printed(values[0]) if len(values) == 1 else ANY
 
 
 def _exec(run: Machine, args: Arguments) -> Value:

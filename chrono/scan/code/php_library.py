@@ -14,7 +14,7 @@ from chrono.scan.code.interpret import Machine
 from chrono.scan.code.operators import over
 from chrono.scan.code.paths import below, globbed
 from chrono.scan.code.php_reader import read_php_code
-from chrono.scan.code.programs import run_text
+from chrono.scan.code.programs import printed, run_text
 from chrono.scan.code.values import (
     ANY,
     NEVER,
@@ -162,7 +162,7 @@ def _any_method(run: Machine, owner: Value, name: str, args: Arguments) -> Value
 
 def _shell(run: Machine, args: Arguments) -> Value:
     run_text(run, args.at(0))
-    return ANY
+    return printed(args.at(0))
 
 
 def _proc_open(run: Machine, args: Arguments) -> Value:

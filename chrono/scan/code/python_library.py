@@ -13,7 +13,7 @@ from chrono.scan.code import git_bindings, python_runners, texts
 from chrono.scan.code.arguments import argument_list
 from chrono.scan.code.frames import Arguments, Closure, Value
 from chrono.scan.code.interpret import Machine
-from chrono.scan.code.programs import is_shell, run_text
+from chrono.scan.code.programs import is_shell, printed, run_text
 from chrono.scan.code.python_paths import PATH_CALLS, open_file, path_attribute, path_method
 from chrono.scan.code.python_reader import read_python
 from chrono.scan.code.python_services import SERVICES, connect, sdk_method
@@ -219,7 +219,7 @@ def _of_environment(run: Machine, method: str, args: Arguments) -> Value:
 def _shell_text(run: Machine, args: Arguments) -> Value:
     text = args.at(0, "cmd") or args.at(0, "command")
     run_text(run, text)
-    return ANY
+    return printed(text)
 
 
 def _subprocess(run: Machine, args: Arguments) -> Value:
@@ -248,6 +248,12 @@ def _subprocess(run: Machine, args: Arguments) -> Value:
     if given is not None:
         _feed(run, process, given)
     return process
+
+
+def _output(run: Machine, args: Arguments) -> Value:
+    process = _subprocess(run, args)
+    response = printed(args.at(0, "args"))
+    return process if response is ANY else response
 
 
 def _feed(run: Machine, process: Thing, text: Value) -> None:
@@ -390,6 +396,13 @@ def _module_table(run: Machine, args: Arguments) -> Value:
     return table
 
 
+def _load_library(run: Machine, args: Arguments) -> Value:
+    name = args.at(0, "name")
+    if name is not None:
+        run.effects.command("load-library", run.effects.word(name))
+    return ANY
+
+
 def _exit(run: Machine, args: Arguments) -> Value:
     return NEVER
 
@@ -435,6 +448,13 @@ def _read_input(run: Machine, args: Arguments) -> Value:
 
 
 CALLS: dict[str, Handler] = {
+    **dict.fromkeys(
+        (
+            "ctypes.CDLL ctypes.PyDLL ctypes.WinDLL ctypes.OleDLL ctypes.cdll.LoadLibrary ctypes.pydll.LoadLibrary "
+            "ctypes.windll.LoadLibrary"
+        ).split(),
+        _load_library,
+    ),
     "os.system": _shell_text,
     "os.popen": _shell_text,
     "subprocess.getoutput": _shell_text,
@@ -451,7 +471,7 @@ CALLS: dict[str, Handler] = {
     "subprocess.run": _subprocess,
     "subprocess.call": _subprocess,
     "subprocess.check_call": _subprocess,
-    "subprocess.check_output": _subprocess,
+    "subprocess.check_output": _output,
     "subprocess.Popen": _subprocess,
     "distutils.spawn.spawn": _subprocess,
     "asyncio.create_subprocess_shell": _subprocess_shell,
@@ -517,6 +537,9 @@ def _of_thing(run: Machine, owner: Thing, name: str) -> Value:
         return owner.fields["path"]
     if owner.kind == "process" and name == "stdin":
         return owner
+    if owner.kind == "process" and name == "stdout":
+        response = printed(owner.fields.get("argv"))
+        return None if response is ANY else response
     return owner.fields.get(name) if owner.kind == "instance" else None
 
 

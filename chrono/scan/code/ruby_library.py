@@ -13,7 +13,7 @@ from chrono.scan.code.frames import Arguments, Closure, Value
 from chrono.scan.code.interpret import Machine
 from chrono.scan.code.operators import join_path, over
 from chrono.scan.code.paths import absolute, below, folder_of, globbed, last_of
-from chrono.scan.code.programs import is_shell, run_text
+from chrono.scan.code.programs import is_shell, printed, run_text
 from chrono.scan.code.ruby_reader import read_ruby
 from chrono.scan.code.ruby_values import (
     block_of,
@@ -171,7 +171,8 @@ def _system(run: Machine, args: Arguments) -> Value:
         run.effects.program(Items(values, args.rest if args.more else None), cwd=cwd)
     if block_of(args) is not None:
         run.call_back(args)
-    return Thing("process", argv=values[0] if values else ANY)
+    response = printed(values[0] if len(values) == 1 else Items(values))
+    return response if response is not ANY else Thing("process", argv=values[0] if values else ANY)
 
 
 def _popen(run: Machine, args: Arguments) -> Value:
