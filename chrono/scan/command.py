@@ -1,4 +1,4 @@
-"""Owns the values that evaluation yields: words, commands, refusals. Rules and followers read them.
+"""Owns the values that evaluation yields: words, commands, refusals, and what a reader raises where it gives up.
 
 How text becomes these values is left to `scan.shell`; what they mean to `scan.match`.
 """
@@ -86,6 +86,23 @@ class Refusal(NamedTuple):
     kind: str
     why: str
     span: tuple[int, int] = (0, 0)
+
+
+class Unparsed(Exception):
+    """A text is not understood; `at` is the offset where reading stopped. A Refusal at the door."""
+
+    def __init__(self, why: str, at: int = 0) -> None:
+        super().__init__(why)
+        self.why = why
+        self.at = at
+
+
+class LimitReached(Exception):
+    """A text is longer, deeper or busier than is looked at. A Refusal at the door."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
 
 
 class Evaluation(NamedTuple):

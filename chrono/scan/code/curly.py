@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from chrono.scan.code import tree
-from chrono.scan.code.effects import TooMuch
+from chrono.scan.command import LimitReached
 from chrono.tuples import NamedTuple
 
 MAX_TOKENS = 120_000
@@ -79,7 +79,7 @@ class Reader:
 
     def __init__(self, tokens: list[Token]) -> None:
         if len(tokens) > MAX_TOKENS:
-            raise TooMuch("it is too long to be read to its end")
+            raise LimitReached("it is too long to be read to its end")
         self.tokens = tokens
         self.at = 0
         self.pairs = brackets(tokens)

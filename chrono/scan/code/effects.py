@@ -22,17 +22,13 @@ from chrono.scan.code.values import (
     text_of,
     word_of,
 )
-from chrono.scan.command import MANY, UNKNOWN, Command, Evaluation, Many, Pattern, Redirect, Refusal, Word
+from chrono.scan.command import MANY, UNKNOWN, Command, Evaluation, LimitReached, Many, Pattern, Redirect, Refusal, Word
 from chrono.scan.world import Read, World
 
 MAX_COMMANDS = 400
 MAX_READ_BYTES = 100_000
 # Stands in shell text for a part that is not known; no text that is followed has reason to hold it.
 _HOLE = "\U0010f5a1"
-
-
-class TooMuch(Exception):
-    """A limit was reached; answered as a Refusal at the door."""
 
 
 class Effects:
@@ -53,6 +49,8 @@ class Effects:
         self.peer: tuple[Word, Word] | None = None
         self.refusals: list[Refusal] = []
         self.files: dict[str, str] = {}
+        self.given: dict[str, str] = {}
+        self.processes: tuple[tuple[Word, ...], ...] = ()
         self.attempts = 0
         self._evaluations = 0
         self._commands: dict[Command, None] = {}
@@ -78,7 +76,7 @@ class Effects:
         self.attempts += 1
         self._commands.setdefault(command)
         if len(self._commands) > MAX_COMMANDS:
-            raise TooMuch(f"it does more than {MAX_COMMANDS} things")
+            raise LimitReached(f"it does more than {MAX_COMMANDS} things")
 
     def _chain(self) -> tuple[str, ...]:
         where = f"{self.name}:{self.line}" if self.line else self.name
@@ -161,6 +159,11 @@ class Effects:
     def word(self, value: object) -> Word:
         return word_of(value)
 
+    def lists(self, folder: object) -> None:
+        """The names in a folder are asked for; those in /proc are processes."""
+        if folder == "/proc" or (isinstance(folder, str) and folder.startswith(("/proc/*", "/proc/["))):
+            self.processes = (("ls", "/proc"),)
+
     def content(self, target: object) -> object:
         """What a file holds, where it is small and known; for code and lists of targets that are kept in files."""
         path = self.absolute(word_of(target))
@@ -170,6 +173,8 @@ class Effects:
             return self.standard_input()
         if path in self.files:
             return self.files[path]
+        if path in self.given:
+            return self.given[path]
         answer = self.world.read(path, MAX_READ_BYTES)
         return answer.data.decode("utf-8", "surrogateescape") if isinstance(answer, Read) else ANY
 
@@ -266,7 +271,7 @@ class Effects:
         self.attempts += 1
         self._evaluations += 1
         if self._evaluations > MAX_COMMANDS:
-            raise TooMuch(f"it starts more than {MAX_COMMANDS} programs")
+            raise LimitReached(f"it starts more than {MAX_COMMANDS} programs")
         folder = self.cwd if cwd is None else word_of(cwd)
         if isinstance(folder, str) and isinstance(self.cwd, str):
             folder = os.path.normpath(os.path.join(self.cwd, folder))

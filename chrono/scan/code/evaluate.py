@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from chrono.scan.code import tree
-from chrono.scan.code.effects import Effects, TooMuch
+from chrono.scan.code.effects import Effects
 from chrono.scan.code.frames import Arguments, Closure, Library, Scope, Value
 from chrono.scan.code.modules import Modules, name_of
 from chrono.scan.code.narrowing import ending_tested, names_in, with_ending
@@ -34,6 +34,7 @@ from chrono.scan.code.values import (
     truth,
     without_wild,
 )
+from chrono.scan.command import LimitReached
 
 MAX_STEPS = 120_000
 MAX_CALL_DEPTH = 16
@@ -133,7 +134,7 @@ class Evaluator:
     def _step(self) -> None:
         self.steps += 1
         if self.steps > MAX_STEPS:
-            raise TooMuch(TOO_LONG)
+            raise LimitReached(TOO_LONG)
 
     def rounds(self, iterable: Value) -> Iterator[Value]:
         """The elements that a loop is run for: known ones, as many as the budget allows, then what the rest is like."""
@@ -171,7 +172,7 @@ class Evaluator:
         """The value of an expression; ANY where it cannot be told."""
         self.steps += 1
         if self.steps > MAX_STEPS:
-            raise TooMuch(TOO_LONG)
+            raise LimitReached(TOO_LONG)
         evaluate = self._evaluate.get(type(node))
         return ANY if evaluate is None else evaluate(node, scope)
 

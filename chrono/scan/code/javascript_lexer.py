@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from chrono.scan.code import tree
 from chrono.scan.code.curly import MAX_TOKENS, Token
-from chrono.scan.code.effects import TooMuch
 from chrono.scan.code.lexer import Expression, token_pattern
+from chrono.scan.command import LimitReached
 
 _OPERATORS = (
     ">>>= ... === !== **= <<= >>= >>> &&= ||= ??= => == != <= >= && || ?? ?. ++ -- += -= *= /= %= &= |= ^= << >> ** "
@@ -90,7 +90,7 @@ class JavaScriptLexer:
         source, match = self.source, self.match
         while self.at < len(source):
             if len(found) > MAX_TOKENS:
-                raise TooMuch("it is too long to be read to its end")
+                raise LimitReached("it is too long to be read to its end")
             got = match(source, self.at)
             assert got is not None, "'other' takes any letter"
             kind = got.lastgroup

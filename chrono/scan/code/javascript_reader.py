@@ -12,7 +12,7 @@ from chrono.scan.code.javascript_types import TypeSkipper
 
 
 def read_javascript(source: str) -> tuple[tree.Node, ...]:
-    """Source as statements. Raises TooMuch or RecursionError where it is too long or too deep."""
+    """Source as statements. Raises LimitReached or RecursionError where it is too long or too deep."""
     if source.startswith("#!"):
         source = "//" + source
     return JavaScriptReader(JavaScriptLexer(source, _inside).tokens()).program()

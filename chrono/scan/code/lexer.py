@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 from chrono.scan.code import tree
 from chrono.scan.code.curly import MAX_TOKENS, Token
-from chrono.scan.code.effects import TooMuch
 from chrono.scan.code.strings import heredoc
+from chrono.scan.command import LimitReached
 from chrono.tuples import NamedTuple
 
 TYPE_CHECKING = False
@@ -59,9 +59,9 @@ class Lexer:
         raise NotImplementedError
 
     def take(self, pattern: re.Pattern[str]) -> tuple[str, str, int]:
-        """Kind, text and end of the token here. Raises TooMuch where too many came before it."""
+        """Kind, text and end of the token here. Raises LimitReached where too many came before it."""
         if len(self.found) > MAX_TOKENS:
-            raise TooMuch("it is too long to be read to its end")
+            raise LimitReached("it is too long to be read to its end")
         got = pattern.match(self.source, self.at)
         assert got is not None and got.lastgroup is not None, '"other" takes any letter'
         return got.lastgroup, got.group(), got.end()

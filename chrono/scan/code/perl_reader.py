@@ -22,7 +22,7 @@ _GIVE_LISTS = frozenset("glob map grep sort reverse \0range readdir keys values 
 
 
 def read_perl(source: str) -> tuple[tree.Node, ...]:
-    """Source as statements. Raises TooMuch or RecursionError where it is too long or too deep."""
+    """Source as statements. Raises LimitReached or RecursionError where it is too long or too deep."""
     return PerlReader(PerlLexer(source, _inside).tokens()).program()
 
 

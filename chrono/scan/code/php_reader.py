@@ -13,7 +13,7 @@ _CASTS = frozenset("int integer bool boolean float double string array object bi
 
 
 def read_php(source: str) -> tuple[tree.Node, ...]:
-    """A file's code as statements. Raises TooMuch or RecursionError where it is too long or too deep."""
+    """A file's code as statements. Raises LimitReached or RecursionError where it is too long or too deep."""
     return PhpReader(PhpLexer(source, _inside).file_tokens()).program()
 
 

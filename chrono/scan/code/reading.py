@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from chrono.scan.code.arguments import argument_values
-from chrono.scan.code.effects import Effects, TooMuch
+from chrono.scan.code.effects import Effects
 from chrono.scan.code.frames import Library
 from chrono.scan.code.interpret import Machine
 from chrono.scan.code.modules import Modules, Reader
-from chrono.scan.command import Evaluation, Refusal, Word
+from chrono.scan.command import Evaluation, LimitReached, Refusal, Word
 from chrono.scan.world import World
 from chrono.tuples import NamedTuple
 
@@ -46,10 +46,12 @@ def run_source(
     via: tuple[str, ...],
     span: tuple[int, int],
     stdin: Word | None = None,
+    files: tuple[tuple[str, str], ...] = (),
 ) -> Evaluation:
     """Reads and runs a source, as `languages.commands_of`; a limit becomes a Refusal. Never raises."""
     effects = Effects(world, name=name, cwd=world.cwd if cwd is None else cwd, via=via, span=span)
     effects.stdin = stdin
+    effects.given.update(files)
     tells = any(word in source for word in language.telling)
     if len(source) > _SMALL and not tells:
         return effects.evaluation()
@@ -67,7 +69,7 @@ def run_source(
             where = f"{name}:{error.lineno or 0}"
             why = f"{where} is not {language.name} as this version reads it"
             effects.refusals.append(Refusal("unparsed", why, span))
-    except TooMuch as reached:
+    except LimitReached as reached:
         effects.refusals.append(Refusal("limit", f"{name}: {reached}", span))
     except (RecursionError, MemoryError):
         effects.refusals.append(Refusal("limit", f"{name} is nested too deeply", span))

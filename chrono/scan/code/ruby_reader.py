@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def read_ruby(source: str) -> tuple[tree.Node, ...]:
-    """Source as statements. Raises TooMuch or RecursionError where it is too long or too deep."""
+    """Source as statements. Raises LimitReached or RecursionError where it is too long or too deep."""
     return RubyReader(RubyLexer(source, _inside).tokens()).program()
 
 

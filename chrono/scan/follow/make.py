@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import os
 
-from chrono.scan.command import Refusal, Word
+from chrono.scan.command import LimitReached, Refusal, Word
 from chrono.scan.follow.justfile import from_just
-from chrono.scan.follow.makefile import Makefile, TooMuch
+from chrono.scan.follow.makefile import Makefile
 from chrono.scan.follow.programs import program_name
 from chrono.scan.follow.scene import File, Scene, Started
 from chrono.scan.follow.scripts import language_of_program
@@ -44,7 +44,7 @@ def from_make(scene: Scene) -> Answers:
     if scene.program in ("make", "gmake", "gnumake", "mingw32-make", "remake"):
         try:
             return _from_make(scene)
-        except TooMuch as reached:
+        except LimitReached as reached:
             return [Refusal("limit", f"a makefile is refused rather than half-checked: {reached}", scene.command.span)]
     if scene.program in ("task", "go-task"):
         # Only here is YAML needed, whose reader is dear to import.
@@ -193,7 +193,7 @@ class _Walk:
             return
         self.seen.add(target)
         if len(self.seen) > MAX_TARGETS:
-            raise TooMuch(f"more than {MAX_TARGETS} targets are needed")
+            raise LimitReached(f"more than {MAX_TARGETS} targets are needed")
         chain = (*chain, target)
         for rule, stem in self.makefile.rules_of(target):
             local = self._target_values(target, chain)

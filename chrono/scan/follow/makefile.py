@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
+from chrono.scan.command import LimitReached
 from chrono.tuples import NamedTuple
 
 MAX_EXPANSIONS = 20_000
@@ -17,10 +18,6 @@ MAX_RULES = 20_000
 MAX_APPENDED = 20_000_000
 
 Reader = Callable[[str], str | None]
-
-
-class TooMuch(Exception):
-    """Expansion has reached its limits; answered as a Refusal at the door."""
 
 
 class Rule(NamedTuple):
@@ -82,7 +79,7 @@ class Makefile:
     def add_rule(self, rule: Rule) -> None:
         self.rules.append(rule)
         if len(self.rules) > MAX_RULES:
-            raise TooMuch(f"it has more than {MAX_RULES} rules")
+            raise LimitReached(f"it has more than {MAX_RULES} rules")
         for target in rule.targets:
             self._targets.setdefault(target, []).append(rule)
             if self.default is None and "%" not in target and (not target.startswith(".") or "/" in target):
@@ -119,7 +116,7 @@ class Makefile:
             old = table.get(name) or self.variables.get(name) or Variable(self.environ(name) or "", True)
             self._appended += len(old.value)
             if self._appended > MAX_APPENDED:
-                raise TooMuch("its variables grow without end")
+                raise LimitReached("its variables grow without end")
             added = value if old.recursive else self.expand(value, {})
             table[name] = Variable(f"{old.value} {added}".strip()[:MAX_TEXT], old.recursive)
         elif op in (":=", "::=", ":::="):
@@ -147,7 +144,7 @@ class Makefile:
             return text
         self._expansions += 1
         if self._expansions > MAX_EXPANSIONS or depth > 40:
-            raise TooMuch("its variables expand without end")
+            raise LimitReached("its variables expand without end")
         out: list[str] = []
         at = size = 0
         while True:
@@ -169,7 +166,7 @@ class Makefile:
                 at = dollar + 2
             size += len(out[-1])
             if size > MAX_TEXT:
-                raise TooMuch("its variables expand to more than it may hold")
+                raise LimitReached("its variables expand to more than it may hold")
         return "".join(out)
 
     def _value(self, name: str, local: dict[str, str], depth: int) -> str:

@@ -5,9 +5,9 @@ The tree is read by `parser`, walked by `interpret`. specs: scanner sections 2 a
 
 from __future__ import annotations
 
-from chrono.scan.command import Evaluation, Refusal, Word
+from chrono.scan.command import Evaluation, LimitReached, Refusal, Word
 from chrono.scan.shell.interpret import PORTS
-from chrono.scan.shell.lexer import MAX_TEXT_CHARS, LimitReached
+from chrono.scan.shell.lexer import MAX_TEXT_CHARS
 from chrono.scan.shell.machine import Machine
 from chrono.scan.shell.origin import origin_of
 from chrono.scan.shell.parser import parse

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from chrono.scan.command import Refusal
+from chrono.scan.command import LimitReached, Refusal
 from chrono.scan.shell import expand, globs, loops
 from chrono.scan.shell.arithmetic import Failed
 from chrono.scan.shell.calculate import arithmetic
 from chrono.scan.shell.conditions import decide_conditional
-from chrono.scan.shell.lexer import LimitReached
 from chrono.scan.shell.machine import Call, Machine, Ports
 from chrono.scan.shell.origin import origin_of
 from chrono.scan.shell.parser import parse

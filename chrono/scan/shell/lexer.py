@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from chrono.scan.command import LimitReached, Unparsed
 from chrono.scan.expression import expression
 from chrono.scan.shell.syntax import Body, Heredoc, Text, Word
 
@@ -21,23 +22,6 @@ ship hold 5,500; what takes more is refused, so that no text is worth waiting fo
 _BLANK = expression(r"[ \t]*(?:\\\n[ \t]*)*(?:#[^\n]*)?")
 _LINE = expression(r"[^\n]*\n?")
 _TABS = expression(r"^\t+", re.MULTILINE)
-
-
-class Unparsed(Exception):
-    """The text is not understood; `at` is the offset where reading stopped."""
-
-    def __init__(self, why: str, at: int) -> None:
-        super().__init__(why)
-        self.why = why
-        self.at = at
-
-
-class LimitReached(Exception):
-    """The text is deeper or longer than is looked at."""
-
-    def __init__(self, why: str) -> None:
-        super().__init__(why)
-        self.why = why
 
 
 class Budget:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from chrono.scan.command import Command, Redirect, Refusal
+from chrono.scan.command import Command, LimitReached, Redirect, Refusal
 from chrono.scan.shell.ansi import from_bytes
 from chrono.scan.shell.choices import Choices
-from chrono.scan.shell.lexer import Budget, LimitReached
+from chrono.scan.shell.lexer import Budget
 from chrono.scan.shell.origin import Origin
 from chrono.scan.shell.parser import Parsed
 from chrono.scan.shell.state import NONZERO_STATUS, Argv, State, Value, settle

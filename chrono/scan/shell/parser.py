@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from chrono.scan.command import Unparsed
 from chrono.scan.expression import expression
 from chrono.scan.shell import zsh_blocks
 from chrono.scan.shell.braces import expand_braces, may_expand
-from chrono.scan.shell.lexer import Budget, Reader, Unparsed, following, line_end, skip_blanks, skip_newlines
+from chrono.scan.shell.lexer import Budget, Reader, following, line_end, skip_blanks, skip_newlines
 from chrono.scan.shell.parameters import read_subscript
 from chrono.scan.shell.redirections import read_redirect
 from chrono.scan.shell.syntax import (

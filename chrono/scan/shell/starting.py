@@ -5,12 +5,11 @@ The way to it is left to `interpret`; which programs start which is told by `she
 
 from __future__ import annotations
 
-from chrono.scan.command import Glob
+from chrono.scan.command import Glob, LimitReached
 from chrono.scan.expression import expression
 from chrono.scan.shell import effects, sinks, wrappers
 from chrono.scan.shell.builtins import BUILTINS, NOT_DASH, ZSH_ONLY
 from chrono.scan.shell.globbing import matching_files
-from chrono.scan.shell.lexer import LimitReached
 from chrono.scan.shell.machine import Inner, Machine
 from chrono.scan.shell.shells import SHELLS, ShellCall, dialects_of, read_call
 from chrono.scan.shell.state import UNKNOWN_STATUS, Argv, State, settle

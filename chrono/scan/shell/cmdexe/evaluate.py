@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import re
 
-from chrono.scan.command import Evaluation, Refusal, Word
+from chrono.scan.command import Evaluation, LimitReached, Refusal, Unparsed, Word
 from chrono.scan.shell.cmdexe.expansion import LATE
 from chrono.scan.shell.cmdexe.interpret import run_text
 from chrono.scan.shell.cmdexe.machine import Machine
-from chrono.scan.shell.cmdexe.parser import TooMuch, Unread
 from chrono.scan.shell.values import from_word
 from chrono.scan.world import World
 
@@ -47,9 +46,9 @@ def evaluate_cmd(
     machine.labels = {found.group(1).lower(): found.end() for found in _LABEL.finditer(text)}
     try:
         run_text(machine, text)
-    except Unread as error:
+    except Unparsed as error:
         machine.refusals.append(Refusal("unparsed", error.why, whole))
-    except TooMuch as error:
+    except LimitReached as error:
         machine.refusals.append(Refusal("limit", error.why, whole))
     except (RecursionError, MemoryError):
         machine.refusals.append(Refusal("limit", "it is nested too deeply to be checked", whole))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from chrono.scan.command import LimitReached
 from chrono.scan.command import Redirect as Redirected
 from chrono.scan.shell.cmdexe.expansion import percent
 from chrono.scan.shell.cmdexe.internal import INTERNAL, run_internal
@@ -22,7 +23,6 @@ from chrono.scan.shell.cmdexe.parser import (
     Parser,
     Redirect,
     Simple,
-    TooMuch,
     logical_line,
     words_of,
 )
@@ -198,7 +198,7 @@ def _call(m: Machine, rest: str, redirects: tuple[Redirected, ...]) -> None:
         m.calls += 1
         if m.calls > MAX_CALLS:
             m.calls -= 1
-            raise TooMuch(f"labels call labels more than {MAX_CALLS} deep")
+            raise LimitReached(f"labels call labels more than {MAX_CALLS} deep")
         args = m.args
         m.args = (label, *words[1:])
         try:

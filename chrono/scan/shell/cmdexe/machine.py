@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import os
 
-from chrono.scan.command import UNKNOWN, Command, Redirect, Refusal, Word
+from chrono.scan.command import UNKNOWN, Command, LimitReached, Redirect, Refusal, Word
 from chrono.scan.shell.cmdexe.expansion import late, usual_value, with_loop_variables
-from chrono.scan.shell.cmdexe.parser import TooMuch
 from chrono.scan.shell.values import to_word
 from chrono.scan.shell.windows import started_by
 from chrono.scan.shell.windows_host import file_text
@@ -54,7 +53,7 @@ class Machine:
     def step(self) -> None:
         self.steps += 1
         if self.steps > MAX_STEPS:
-            raise TooMuch("it does more steps than can be checked")
+            raise LimitReached("it does more steps than can be checked")
 
     def value(self, name: str) -> str | None:
         """A variable's value; None where nobody has set it."""
@@ -97,12 +96,12 @@ class Machine:
         if "/?" in words:
             words, builtin = ["help", words[0]], True
         if len(words) > MAX_WORDS:
-            raise TooMuch(f"it gives a program more than {MAX_WORDS} words")
+            raise LimitReached(f"it gives a program more than {MAX_WORDS} words")
         if self.links:
             words = [words[0], *(self.behind(word) for word in words[1:])]
         argv = tuple(to_word(word) for word in words)
         if len(self.commands) >= MAX_COMMANDS:
-            raise TooMuch(f"it starts more than {MAX_COMMANDS} commands")
+            raise LimitReached(f"it starts more than {MAX_COMMANDS} commands")
         folder: Word = UNKNOWN if "\0" in self.cwd else self.cwd
         stdin = None if self.stdin is None else to_word(self.stdin)
         chain = (*self.via, *via)

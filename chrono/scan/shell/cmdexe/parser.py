@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from chrono.scan.command import LimitReached, Unparsed
 from chrono.tuples import NamedTuple
 
 MAX_DEPTH = 40
@@ -18,23 +19,6 @@ _WORD = re.compile(r"[A-Za-z]+")
 _SIGN = re.compile(r'[\n"^()]')
 _LAST_WORD = re.compile(r"\w{1,5}")
 _CONDITION = re.compile(r"(?:^|[&|(@])\s{0,9}(?:else\s{1,9})?(?:if|for)\b", re.I)
-
-
-class Unread(Exception):
-    """Text that is not understood; `at` is the offset."""
-
-    def __init__(self, why: str, at: int = 0) -> None:
-        super().__init__(why)
-        self.why = why
-        self.at = at
-
-
-class TooMuch(Exception):
-    """A limit is reached."""
-
-    def __init__(self, why: str) -> None:
-        super().__init__(why)
-        self.why = why
 
 
 class Redirect(NamedTuple):
@@ -118,7 +102,7 @@ def logical_line(text: str, at: int) -> int:
         elif char == "(":
             seen += 1
             if seen > MAX_GROUPS:
-                raise TooMuch("it has more groups than can be checked")
+                raise LimitReached("it has more groups than can be checked")
             if _opens(text[max(begin, at - 121) : at - 1]):
                 depth += 1
         elif depth:
@@ -158,12 +142,12 @@ class Parser:
     def _count(self) -> None:
         self.nodes += 1
         if self.nodes > MAX_NODES:
-            raise TooMuch("it has more parts than can be checked")
+            raise LimitReached("it has more parts than can be checked")
 
     def _enter(self) -> None:
         self.depth += 1
         if self.depth > MAX_DEPTH:
-            raise TooMuch("it is nested too deeply to be checked")
+            raise LimitReached("it is nested too deeply to be checked")
 
     def _blanks(self, lines: bool = False) -> None:
         signs = _BLANK + "@" + ("\n" if lines else "")
@@ -177,7 +161,7 @@ class Parser:
                 self.at += 1
             if self.at >= self.end:
                 if inside:
-                    raise Unread("a parenthesis is not closed", self.at)
+                    raise Unparsed("a parenthesis is not closed", self.at)
                 return tuple(found)
             if self.text[self.at] == ")":
                 if inside:
@@ -441,7 +425,7 @@ class Parser:
                     self.at += 1
                     return self.text[begin : self.at - 1].strip()
             self.at += 1
-        raise Unread("a list is not closed", begin)
+        raise Unparsed("a list is not closed", begin)
 
 
 def words_of(text: str, *, signs: str = "") -> list[str]:

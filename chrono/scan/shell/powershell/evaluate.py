@@ -5,11 +5,10 @@ The tree is read by `parser`, walked by `interpret`. specs: scanner section 4.
 
 from __future__ import annotations
 
-from chrono.scan.command import Evaluation, Refusal, Word
+from chrono.scan.command import Evaluation, LimitReached, Refusal, Unparsed, Word
 from chrono.scan.shell.powershell.calls import run_call
 from chrono.scan.shell.powershell.cmdlets import Given
 from chrono.scan.shell.powershell.interpret import run_block, run_body
-from chrono.scan.shell.powershell.lexer import TooMuch, Unread
 from chrono.scan.shell.powershell.library import method
 from chrono.scan.shell.powershell.machine import MAX_EVALS, Machine, Ports
 from chrono.scan.shell.powershell.parser import parse
@@ -32,13 +31,13 @@ def _text(m: Machine, value: Value, label: str) -> list[Value]:
     via = m.via
     if m.evals > MAX_EVALS:
         m.evals -= 1
-        raise TooMuch(f"text runs text more than {MAX_EVALS} deep")
+        raise LimitReached(f"text runs text more than {MAX_EVALS} deep")
     m.via = (*via, label)
     outer, m.outer = m.outer, m.outer or m.here
     try:
         body = parse(text)
         return run_body(m, body)
-    except Unread as error:
+    except Unparsed as error:
         if "\0" not in text:
             m.refuse("unparsed", f"a text that it runs is not understood: {error.why}")
         return [Unknown(feeds_of(value))]
@@ -72,10 +71,10 @@ def evaluate_powershell(
         body = parse(text)
         _set_arguments(machine, body, args)
         run_body(machine, body)
-    except Unread as error:
+    except Unparsed as error:
         at = whole if span else (min(error.at, len(text)), min(error.at + 1, len(text)))
         machine.refusals.append(Refusal("unparsed", error.why, at))
-    except TooMuch as error:
+    except LimitReached as error:
         machine.refusals.append(Refusal("limit", error.why, whole))
     except (RecursionError, MemoryError):
         machine.refusals.append(Refusal("limit", "it is nested too deeply to be checked", whole))

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from chrono.scan.command import LimitReached
 from chrono.scan.shell.powershell import operators
 from chrono.scan.shell.powershell.evaluation import assign, evaluate
-from chrono.scan.shell.powershell.lexer import TooMuch
 from chrono.scan.shell.powershell.machine import MAX_CALLS, MAX_UNROLLED, Machine
 from chrono.scan.shell.powershell.syntax import (
     Assign,
@@ -82,7 +82,7 @@ def run_block(
     m.calls += 1
     if m.calls > MAX_CALLS:
         m.calls -= 1
-        raise TooMuch(f"functions call functions more than {MAX_CALLS} deep")
+        raise LimitReached(f"functions call functions more than {MAX_CALLS} deep")
     before = {name: m.variables.get(name) for name, _ in block.params}
     had = {name for name in before if name in m.variables}
     names = ("_", "psitem", "args", "input")

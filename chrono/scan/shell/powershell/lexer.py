@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from chrono.scan.command import LimitReached, Unparsed
 from chrono.scan.shell.powershell.syntax import Mixed, Text, Variable
 
 MAX_CODE_CHARS = 65_536
@@ -35,23 +36,6 @@ _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v
 _UNITS = {"kb": 1 << 10, "mb": 1 << 20, "gb": 1 << 30, "tb": 1 << 40, "pb": 1 << 50}
 
 
-class Unread(Exception):
-    """Text that is not understood; `at` is the offset."""
-
-    def __init__(self, why: str, at: int) -> None:
-        super().__init__(why)
-        self.why = why
-        self.at = at
-
-
-class TooMuch(Exception):
-    """A limit is reached."""
-
-    def __init__(self, why: str) -> None:
-        super().__init__(why)
-        self.why = why
-
-
 class Lexer:
     """A place in a text, and how to read what stands there."""
 
@@ -65,7 +49,7 @@ class Lexer:
     def enter(self) -> None:
         self.depth += 1
         if self.depth > MAX_DEPTH:
-            raise TooMuch("it is nested too deeply to be checked")
+            raise LimitReached("it is nested too deeply to be checked")
 
     def leave(self) -> None:
         self.depth -= 1
@@ -73,10 +57,10 @@ class Lexer:
     def count(self) -> None:
         self.nodes += 1
         if self.nodes > MAX_NODES:
-            raise TooMuch("it has more parts than can be checked")
+            raise LimitReached("it has more parts than can be checked")
 
-    def fail(self, why: str) -> Unread:
-        return Unread(why, self.at)
+    def fail(self, why: str) -> Unparsed:
+        return Unparsed(why, self.at)
 
     def peek(self, length: int = 1) -> str:
         return self.text[self.at : self.at + length]

@@ -9,8 +9,7 @@ from collections.abc import Callable
 from itertools import product
 
 from chrono.scan.command import UNKNOWN as UNKNOWN_WORD
-from chrono.scan.command import Command, Redirect, Refusal, Word
-from chrono.scan.shell.powershell.lexer import TooMuch
+from chrono.scan.command import Command, LimitReached, Redirect, Refusal, Word
 from chrono.scan.shell.powershell.syntax import Block, Span
 from chrono.scan.shell.powershell.values import (
     Argv,
@@ -80,7 +79,7 @@ class Machine:
     def step(self, count: int = 1) -> None:
         self.steps += count
         if self.steps > MAX_STEPS:
-            raise TooMuch("it does more steps than can be checked")
+            raise LimitReached("it does more steps than can be checked")
 
     def refuse(self, kind: str, why: str) -> None:
         self.refusals.append(Refusal(kind, why, self.here))
@@ -110,10 +109,10 @@ class Machine:
             if not argv:
                 continue
             if len(argv) > MAX_WORDS:
-                raise TooMuch(f"it gives a program more than {MAX_WORDS} words")
+                raise LimitReached(f"it gives a program more than {MAX_WORDS} words")
             first = first or argv
             if len(self.commands) >= MAX_COMMANDS:
-                raise TooMuch(f"it starts more than {MAX_COMMANDS} commands")
+                raise LimitReached(f"it starts more than {MAX_COMMANDS} commands")
             folder = self.cwd if cwd is None else cwd
             self.commands.append(
                 Command(

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 
-from chrono.scan.shell.powershell.lexer import DASHES, DOUBLE, MAX_CODE_CHARS, SINGLE, TooMuch
+from chrono.scan.command import LimitReached
+from chrono.scan.shell.powershell.lexer import DASHES, DOUBLE, MAX_CODE_CHARS, SINGLE
 from chrono.scan.shell.powershell.pipelines import STOP, Pipelines
 from chrono.scan.shell.powershell.syntax import (
     Block,
@@ -35,9 +36,9 @@ _BLOCKS = ("begin", "process", "end", "dynamicparam", "clean", "trap", "data", "
 
 
 def parse(text: str) -> tuple[object, ...]:
-    """The statements of a text. Raises Unread and TooMuch of `lexer`."""
+    """The statements of a text. Raises Unparsed and LimitReached of `lexer`."""
     if len(text) > MAX_CODE_CHARS:
-        raise TooMuch(f"it is longer than {MAX_CODE_CHARS} characters")
+        raise LimitReached(f"it is longer than {MAX_CODE_CHARS} characters")
     return Parser(text.removeprefix("\ufeff")).body_until("")
 
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from chrono.scan.command import LimitReached, Unparsed
 from chrono.scan.shell.powershell import operators
 from chrono.scan.shell.powershell.encodings import decoded, encoded, from_base64, to_base64
 from chrono.scan.shell.powershell.files import file_member, path_member, stream
-from chrono.scan.shell.powershell.lexer import TooMuch, Unread
 from chrono.scan.shell.powershell.machine import Machine
 from chrono.scan.shell.powershell.parser import parse
 from chrono.scan.shell.powershell.starts import run_line
@@ -227,7 +227,7 @@ def _block(m: Machine, args: tuple[Value, ...]) -> Value:
         return Thing("scriptblock", "", (), feeds_of(value) or ())
     try:
         return Closure(Block(parse(text), (), text))
-    except (Unread, TooMuch):
+    except (Unparsed, LimitReached):
         return Thing("scriptblock", "", (), feeds_of(value))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chrono.scan.shell.powershell.lexer import TooMuch, Unread
+from chrono.scan.command import LimitReached, Unparsed
 from chrono.scan.shell.powershell.parser import parse
 from chrono.scan.shell.powershell.syntax import Assign, Call, Foreach, Function, If, Mixed, Pipeline, Text, Try, Value
 
@@ -65,7 +65,7 @@ def test_everyday_text_is_understood(text: str) -> None:
     ["Remove-Item 'C:\\", 'echo "a', "if ($x) { a", "$(", "@{ a = 1", "a | | b", ")", "foreach ($x on $y) {}", "&"],
 )
 def test_broken_text_is_not_understood(text: str) -> None:
-    with pytest.raises(Unread):
+    with pytest.raises(Unparsed):
         parse(text)
 
 
@@ -73,7 +73,7 @@ def test_broken_text_is_not_understood(text: str) -> None:
     "text", ["(" * 500, "{" * 500, "$(" * 500, "@(" * 500, "if(1){" * 500, "!" * 500, "a;" * 20_000]
 )
 def test_nesting_and_length_have_limits(text: str) -> None:
-    with pytest.raises(TooMuch):
+    with pytest.raises(LimitReached):
         parse(text)
 
 
