@@ -9,7 +9,7 @@ import os
 
 from chrono.agents.payload import Dialect, Tool, plain, read_object, to_stderr
 from chrono.agents.payload import decode as decode_body
-from chrono.agents.protocol import API_VERSION, SUBFOLDER, WORKTREE, Call, Decision, Inspection, Reply
+from chrono.agents.protocol import API_VERSION, SELF_TEST, SUBFOLDER, WORKTREE, Call, Decision, Inspection, Reply
 
 NAME = "claude-code"
 
@@ -112,14 +112,14 @@ def sample(command: str, *, cwd: str) -> bytes:
     import json
 
     body = {
-        "session_id": "chrono-self-test",
+        "session_id": SELF_TEST,
         "transcript_path": "",
         "cwd": cwd,
         "permission_mode": "default",
         "hook_event_name": "PreToolUse",
         "tool_name": "Bash",
         "tool_input": {"command": command, "description": "chrono self-test"},
-        "tool_use_id": "chrono-self-test",
+        "tool_use_id": SELF_TEST,
     }
     return json.dumps(body).encode("ascii") + b"\n"
 

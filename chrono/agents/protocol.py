@@ -22,6 +22,9 @@ EVENTS = ("pre", "post", "fail", "session.start", "session.end", "other")
 
 KINDS = ("shell", "write", "edit", "read", "mcp", "other")
 
+SELF_TEST = "chrono-self-test"
+"""The session of every `sample`: what has it was fired by chrono itself, not by a client."""
+
 SUBFOLDER = "a client started in a subfolder does not read the project's settings"
 WORKTREE = "a linked work tree has them only where they are committed"
 OPEN_FAILURE = "where the hook is killed or outlasts its time, this client lets the call run"
@@ -159,4 +162,4 @@ class AgentAdapter(Protocol):
         """chrono's hooks in the file and what keeps the client from running them. Never raises."""
 
     def sample(self, command: str, *, cwd: str) -> bytes:
-        """The payload that the client would send before its shell tool runs `command`: for the self-test."""
+        """What the client would send before its shell tool runs `command`, in session SELF_TEST: for the self-test."""

@@ -275,7 +275,7 @@ class SubGroup(TyperGroup):
 
     def __init__(self, verb: Verb, **attrs: Any) -> None:
         module = importlib.import_module(f"chrono.cli.commands.{verb.module}")
-        self._default = verb.default
+        self._default, self._subs = verb.default, verb.subs
         super().__init__(
             name=verb.name,
             help=_group_help(verb),
@@ -293,6 +293,11 @@ class SubGroup(TyperGroup):
         if self._default is not None and (not args or (args[0].startswith("-") and args[0] not in ("-h", "--help"))):
             args = [self._default, *args]
         return super().parse_args(ctx, args)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """The summaries of the table in full; the base class would cut them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(self._subs)
 
 
 def _built(verb: Verb) -> Any:

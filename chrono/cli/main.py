@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 
 from chrono.cli.render import Screen
-from chrono.errors import ChronoError
+from chrono.errors import ChronoError, UsageError
 
 USAGE = 2
 BUG = 70
@@ -41,6 +41,7 @@ def _run(args: list[str], screen: Screen) -> int:
 
     from chrono.cli.app import build
 
+    given = tuple(args)  # the parser takes words out of `args`
     try:
         group = build()
         # Not its `main`: that one also completes words for shells and swallows interrupts and broken pipes.
@@ -53,10 +54,12 @@ def _run(args: list[str], screen: Screen) -> int:
         screen.block(error.format_message())
         return USAGE
     except ClickException as error:
-        screen.json = screen.json or "--json" in args
-        screen.error(error.format_message(), _usage_hint(error), error.exit_code)
+        screen.json = screen.json or _wants_json(given)
+        screen.error(error.format_message(), _usage_hint(given), error.exit_code)
         return error.exit_code
     except ChronoError as error:
+        if isinstance(error, UsageError):
+            screen.json = screen.json or _wants_json(given)
         screen.error(error.message, error.hint, error.exit_code)
         return error.exit_code
     except BrokenPipeError:
@@ -69,9 +72,23 @@ def _run(args: list[str], screen: Screen) -> int:
         return _bug(screen, error)
 
 
-def _usage_hint(error: object) -> str:
-    ctx = getattr(error, "ctx", None)
-    return f"see {ctx.command_path if ctx is not None else 'chrono'} --help"
+def _wants_json(given: tuple[str, ...]) -> bool:
+    """Whether --json stands among chrono's own words: what follows `--` belongs to another program."""
+    return "--json" in (given[: given.index("--")] if "--" in given else given)
+
+
+def _usage_hint(given: tuple[str, ...]) -> str:
+    """Where to read on: the help of the command that was named, as far as one was."""
+    from chrono.cli.app import VERBS
+
+    if given[:1] == ("--json",):
+        return "--json comes after the command: chrono status --json"
+    named = ["chrono"]
+    verb = VERBS.get(given[0]) if given else None
+    if verb is not None:
+        named.append(verb.name)
+        named.extend(word for word in given[1:2] if word in dict(verb.subs))
+    return f"see {' '.join(named)} --help"
 
 
 def _os_message(error: OSError) -> str:

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from chrono.agents.protocol import SELF_TEST
 from chrono.guard.recall import backwards
 from chrono.tuples import NamedTuple
 
@@ -38,12 +39,13 @@ class Seen(NamedTuple):
 
 
 def seen(places: Iterable[LogPlace]) -> tuple[Seen, ...]:
-    """Every client that the logs name near their end, by name."""
+    """Every client that the logs name near their end, by name. What `selftest` fired is no sign of a client."""
     found: dict[str, _Tally] = {}
     for place in places:
         for record in backwards(place):
             client = record.by.get("agent")
-            if isinstance(client, str) and record.by.get("source") == "hook":
+            by_hook = record.by.get("source") == "hook" and record.by.get("session") != SELF_TEST
+            if isinstance(client, str) and by_hook:
                 found.setdefault(client, _Tally()).add(record)
     return tuple(found[client].told(client) for client in sorted(found))
 

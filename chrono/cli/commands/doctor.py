@@ -126,7 +126,7 @@ def _limits(report: HookReport) -> tuple[Check, ...]:
 
     if not report.hooks or not report.gaps:
         return ()
-    return (Check("ok", f"not guarded {report.scope}", f"{report.client}: {'; '.join(report.gaps)}"),)
+    return (Check("ok", f"limits {report.scope}", f"{report.client}: {'; '.join(report.gaps)}"),)
 
 
 def _service(screen: Screen) -> list[Check]:

@@ -106,6 +106,11 @@ def _split(rest: list[str]) -> tuple[str | None, list[str]]:
     if "--" in rest:
         at = rest.index("--")
         before, command = rest[:at], rest[at + 1 :]
+        late = next((word for word in before if word.startswith("-")), None)
+        if late is not None:
+            raise UsageError(
+                f"{late} comes too late", f"options stand before the trace: chrono replay {late} TRACE -- CMD..."
+            )
     else:
         is_span = bool(rest) and len(rest[0]) == _SPAN_CHARACTERS and not set(rest[0]) - set("0123456789abcdef")
         before, command = (rest[:1], rest[1:]) if is_span else ([], rest)

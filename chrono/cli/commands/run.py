@@ -125,9 +125,13 @@ def _execute(
 def _choice(screen: Screen, ws: Workspace, begun: Begun, end: Ended, judged: Judged, *, json: bool) -> str:
     """ "rollback", "keep" or "retry". The end of input rolls back."""
     from chrono.run import supervisor
+    from chrono.run.process import NOT_FOUND
 
     if not json:
-        screen.note(f"{judged.request.argv[0]} failed: {end.how}")
+        program = judged.request.argv[0]
+        screen.note(f"{program} failed: {end.how}")
+        if end.exit_code == NOT_FOUND and len(judged.request.argv) == 1 and " " in program:
+            screen.note("hint: the words of a command are given one by one; a whole line: chrono run --shell TEXT")
     if not screen.person or json:
         return judged.policy.run_on_failure
     while True:

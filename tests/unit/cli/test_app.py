@@ -53,6 +53,9 @@ def test_every_command_explains_itself_in_80_columns(
     assert text.startswith("Usage: chrono " + " ".join(words))
     assert max(map(len, text.splitlines())) <= 80
     assert not re.search(r"`[a-z]+\.[a-z]+`", text), "a module's name is for those who read the code"
+    if len(words) == 1:
+        shown = " ".join(text.split())
+        assert all(" ".join(summary.split()) in shown for _, summary in VERBS[words[0]].subs), "cut short"
     if not VERBS[words[0]].subs or len(words) == 2:
         assert "--json" in text or words in SERVES, "a process that speaks a protocol"
 

@@ -90,9 +90,32 @@ def test_wrong_usage_is_2_with_a_hint(args: tuple[str, ...]) -> None:
     assert err.startswith("error: ") and "hint: see chrono" in err
 
 
-def test_wrong_usage_is_json_where_json_is_asked_for() -> None:
-    code, out, _ = run("status", "--nope", "--json")
-    assert code == 2 and json.loads(out)["exit_code"] == 2
+@pytest.mark.parametrize(
+    "args",
+    [("status", "--nope", "--json"), ("--json", "status"), ("--json",), ("replay", "x", "--json", "--", "true")],
+    ids=" ".join,
+)
+def test_wrong_usage_is_json_where_json_is_asked_for(args: tuple[str, ...]) -> None:
+    code, out, err = run(*args)
+    assert code == 2 and json.loads(out)["exit_code"] == 2 and err == ""
+
+
+def test_what_follows_the_dashes_asks_for_nothing() -> None:
+    code, out, err = run("run", "--nope", "--", "npm", "ls", "--json")
+    assert code == 2 and out == "" and err.startswith("error: ")
+
+
+@pytest.mark.parametrize(
+    ("args", "named"),
+    [
+        (("snapshot", "-m"), "see chrono snapshot --help"),
+        (("audit", "prove", "--nope"), "see chrono audit prove --help"),
+        (("--json", "status"), "chrono status --json"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
+)
+def test_the_hint_names_the_command_that_was_meant(args: tuple[str, ...], named: str) -> None:
+    assert named in run(*args)[1] + run(*args)[2]
 
 
 def test_a_typo_gets_a_suggestion() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from chrono.agents.protocol import SELF_TEST
 from chrono.audit.place import project_place
 from chrono.guard.commits import author, running
 from chrono.guard.sessions import Seen, seen
@@ -43,6 +44,14 @@ def test_tools_sessions_and_the_last_sign_of_life_are_told(guarded: Guarded) -> 
     assert one.last == guarded.records()[-1]["at"]
     assert one.began is not None
     assert (one.unseen, one.denied_but_ran) == (0, 0)
+
+
+def test_what_chrono_fired_itself_is_no_sign_of_a_client(guarded: Guarded) -> None:
+    guarded.fire("PreToolUse", "Bash", {"command": "ls"}, tool_use_id="t", session_id=SELF_TEST)
+    assert seen([project_place(ProjectLayout(str(guarded.project)))]) == ()
+    guarded.bash("ls", "c1")
+    guarded.fire("PreToolUse", "Bash", {"command": "ls"}, tool_use_id="t", session_id=SELF_TEST)
+    assert (told(guarded).session, dict(told(guarded).tools)) == ("s1", {"Bash": 1})
 
 
 def test_a_result_without_its_call_is_a_gap(guarded: Guarded) -> None:
