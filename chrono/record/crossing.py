@@ -206,7 +206,6 @@ class Crossing:
         self.finish(result)
         return result
 
-    @_own_work
     def finish(
         self,
         result: Any,
@@ -218,27 +217,9 @@ class Crossing:
     ) -> None:
         """Close as a success with `result` as the output. `live`: what hooks see, where that is something else;
         `partial`: the caller did not take all of it; `chunks`: what `result` came in, one by one."""
-        if not self._open:
-            return
-        self._open = False
-        if self.told is not None:
-            self.told(result if live is None else live, None)
-        ended_ns = self._ended_ns()
-        entry = None
-        if self.session.recording:
-            try:
-                entry = self._succeeded(result, ended_ns, partial, metadata, chunks)
-            except Exception:
-                log.exception("the result of %s could not be recorded", self.spec.name)
-        entered = self._entered
-        if entered is not None:
-            try:
-                entered.crossing(result if live is None else live)
-                self._record_hooks(entry)
-            finally:
-                entered.leave()
+        seen = result if live is None else live
+        self._close(seen, None, lambda ended_ns: self._succeeded(result, ended_ns, partial, metadata, chunks))
 
-    @_own_work
     def fail(
         self,
         error: BaseException,
@@ -249,21 +230,29 @@ class Crossing:
     ) -> None:
         """Close as a failure. `result` and `chunks`: what had come before the error, where something had. Never raises
         for the sake of recording; hooks that were entered get their leave."""
+        self._close(result, error, lambda ended_ns: self._failed(error, result, ended_ns, metadata, chunks))
+
+    @_own_work
+    def _close(self, seen: Any, error: BaseException | None, record: Callable[[int], EnvelopeEntry]) -> None:
+        """The one end of a crossing: who waits for it hears it, it is recorded, hooks get what is theirs."""
         if not self._open:
             return
         self._open = False
         if self.told is not None:
-            self.told(result, error)
+            self.told(seen, error)
         ended_ns = self._ended_ns()
         entry = None
         if self.session.recording:
             try:
-                entry = self._failed(error, result, ended_ns, metadata, chunks)
+                entry = record(ended_ns)
             except Exception:
-                log.exception("the failure of %s could not be recorded", self.spec.name)
+                what = "result" if error is None else "failure"
+                log.exception("the %s of %s could not be recorded", what, self.spec.name)
         entered = self._entered
         if entered is not None:
             try:
+                if error is None:
+                    entered.crossing(seen)
                 self._record_hooks(entry)
             finally:
                 entered.leave()
