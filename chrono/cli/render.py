@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
 from chrono.cli.text import Part, Styled, columns, cut, safe, wrap
+from chrono.errors import Denied
 
 if TYPE_CHECKING:
     import subprocess
@@ -193,6 +194,17 @@ class Screen:
         """Whether a person says yes. Never call it unless `person`; no answer for two minutes is a no."""
         answer = self.ask(f"{question} [y/N] ")
         return answer is not None and answer.lower() in ("y", "yes")
+
+    def agrees(
+        self, question: str, *, yes: bool, hint: str = "add --yes", why: str = "nobody is there to be asked"
+    ) -> bool:
+        """Whether to go on: with `yes`, or where a person says so. Raises Denied where neither is there."""
+        if not yes and not self.person:
+            raise Denied(why, hint)
+        if yes or self.confirm(question):
+            return True
+        self.note("nothing was changed")
+        return False
 
     def ask(self, question: str) -> str | None:
         """What a person answers; None at the end of input, or after two minutes. Never call it unless `person`."""

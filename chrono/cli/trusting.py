@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from chrono.policy.model import Ignored
     from chrono.workspace.project import Workspace
 
+OWN_POLICY = "Is this your own policy, and do you want that?"
+
 
 def show_loosenings(screen: Screen, loosenings: tuple[Ignored, ...]) -> None:
     """One line for each thing that the policy file would loosen."""
@@ -35,7 +37,7 @@ def offer_trust(screen: Screen, ws: Workspace) -> None:
         return
     screen.text(f"chrono-policy.yaml would loosen {count(len(plan.loosens), 'thing')}, which does not count yet:")
     show_loosenings(screen, plan.loosens)
-    if screen.person and screen.confirm("Is this your own policy, and do you want that?"):
+    if screen.person and screen.confirm(OWN_POLICY):
         trust_policy(ws, plan, actor(screen.environ))
         screen.line("trusted, for exactly this content")
     else:

@@ -17,7 +17,7 @@ from chrono.cli.options import Json, screen_of
 from chrono.cli.place import here, workspace
 from chrono.cli.render import Screen
 from chrono.cli.text import Styled, count, one_line
-from chrono.errors import Denied, UsageError
+from chrono.errors import UsageError
 
 if TYPE_CHECKING:
     from chrono.guard.commits import Made
@@ -378,12 +378,11 @@ def _agrees(screen: Screen, plan: HooksPlan) -> bool:
             before, after = ((data or b"").decode("utf-8", "replace").splitlines() for data in (one.before, one.after))
             name = os.path.relpath(one.path, plan.repo.top)
             screen.patch("\n".join(difflib.unified_diff(before, after, name, name, lineterm="")))
-    if not screen.person:
-        raise Denied("these files belong to the project, and nobody is there to be asked", "add --yes")
-    if screen.confirm("These files are part of the project: others get the change, too. Change them?"):
-        return True
-    screen.note("nothing was changed")
-    return False
+    return screen.agrees(
+        "These files are part of the project: others get the change, too. Change them?",
+        yes=False,
+        why="these files belong to the project, and nobody is there to be asked",
+    )
 
 
 def _print_snippet(screen: Screen, plan: HooksPlan, *, json: bool) -> int:

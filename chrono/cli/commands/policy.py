@@ -6,16 +6,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from chrono.cli import shapes
 from chrono.cli.options import Json, screen_of
 from chrono.cli.place import here, workspace
 from chrono.cli.policy_words import as_json, explain, explain_json, ignored, rows, show_since_pin, since_json
 from chrono.cli.render import Screen
 from chrono.cli.text import Styled, count
-from chrono.cli.trusting import show_loosenings
-from chrono.errors import ChronoError, Denied
+from chrono.cli.trusting import OWN_POLICY, show_loosenings
+from chrono.errors import ChronoError
 
 if TYPE_CHECKING:
     from chrono.policy.model import Policy
+    from chrono.policy.pin import PolicyPin
     from chrono.workspace.trust import TrustPlan
 
 
@@ -121,10 +123,7 @@ def run_trust(
     if not json:
         _show_plan(screen, ws.layout.policy, plan)
     if not plan.trusted:
-        if not yes and not screen.person:
-            raise Denied("nobody is there to be asked", "read what it loosens, then: chrono policy trust --yes")
-        if not yes and not screen.confirm("Is this your own policy, and do you want that?"):
-            screen.note("nothing was changed")
+        if not screen.agrees(OWN_POLICY, yes=yes, hint="read what it loosens, then: chrono policy trust --yes"):
             return 1
         trust_policy(ws, plan, actor(screen.environ))
     if json:
@@ -137,14 +136,16 @@ def run_trust(
 def run_schema(ctx: typer.Context, json: Json = False) -> None:
     """Print the JSON schema of the policy file.
 
-    For editors that check and complete YAML: docs/formats of chrono holds the same text. --json makes no difference
-    here.
+    For editors that check and complete YAML: docs/formats of chrono holds the same text. With --json on one line.
     """
     from json import dumps
 
     from chrono.rulepack.policy_schema import policy_schema
 
     screen = screen_of(ctx)
+    if json:
+        screen.value(policy_schema())
+        return
     for line in dumps(policy_schema(), indent=2, ensure_ascii=False).split("\n"):
         screen.line(line)
 
@@ -183,40 +184,40 @@ def run_pin(
         elif since is None:
             screen.line("there is no pin")
         return 0
-    if since is not None and not since.nothing and not yes:
-        if not screen.person:
-            raise Denied("nobody is there to be asked", "read what changed, then: chrono policy pin --yes")
-        if not screen.confirm("Pin what holds now instead?"):
-            screen.note("nothing was changed")
-            return 1
+    changed = since is not None and not since.nothing
+    hint = "read what changed, then: chrono policy pin --yes"
+    if changed and not screen.agrees("Pin what holds now instead?", yes=yes, hint=hint):
+        return 1
     plan = plan_trust(ws)
     if plan is not None and plan.loosens and not plan.trusted:
         if not json:
             _show_plan(screen, ws.layout.policy, plan)
-        if not yes and not screen.person:
-            raise Denied("nobody is there to be asked", "read what it loosens, then: chrono policy pin --yes")
-        if not yes and not screen.confirm("Is this your own policy, and do you want that?"):
-            screen.note("nothing was changed")
+        if not screen.agrees(OWN_POLICY, yes=yes, hint="read what it loosens, then: chrono policy pin --yes"):
             return 1
         trust_policy(ws, plan, actor(screen.environ))
     pin = pin_policy(ws, actor(screen.environ))
     if json:
-        screen.value(
-            {
-                "pinned": pin.sha256,
-                "files": dict(pin.files),
-                "packs": dict(pin.packs),
-                "adapters": dict(pin.adapters),
-                "since_pin": since_json(since),
-            }
-        )
-        return 0
+        screen.value({**_pin_json(pin), "since_pin": since_json(since)})
+    else:
+        _tell_pin(screen, pin)
+    return 0
+
+
+def _pin_json(pin: PolicyPin) -> dict[str, shapes.Json]:
+    return {
+        "pinned": pin.sha256,
+        "files": dict(pin.files),
+        "packs": dict(pin.packs),
+        "adapters": dict(pin.adapters),
+    }
+
+
+def _tell_pin(screen: Screen, pin: PolicyPin) -> None:
     files = " and ".join(f"the {layer} file" for layer, _ in pin.files) or "the defaults"
     screen.line(
         Styled("pinned", "green"),
         f"  {files}, {count(len(pin.packs), 'rule pack')}, {count(len(pin.adapters), 'adapter')}",
     )
-    return 0
 
 
 def _pin_state(screen: Screen) -> tuple[str | None, bool]:

@@ -15,7 +15,6 @@ from chrono.cli.options import Json, screen_of
 from chrono.cli.place import here
 from chrono.cli.render import Screen
 from chrono.cli.text import Styled
-from chrono.errors import Denied
 
 
 def run(
@@ -40,12 +39,12 @@ def run(
 
     screen = screen_of(ctx)
     layout = find_project(os.path.realpath(here())) if purge else None
-    if layout is not None and not yes:
-        if not screen.person:
-            raise Denied(f"--purge deletes {layout.dir}, and nobody is there to be asked", "add --yes")
-        if not screen.confirm(f"Delete {layout.dir} with all savepoints and the audit log?"):
-            screen.note("nothing was changed")
-            return 1
+    if layout is not None and not screen.agrees(
+        f"Delete {layout.dir} with all savepoints and the audit log?",
+        yes=yes,
+        why=f"--purge deletes {layout.dir}, and nobody is there to be asked",
+    ):
+        return 1
     done = uninstall_everywhere(screen.environ, actor(screen.environ))
     repositories = _git_hooks(screen)
     stopped = stop(screen.environ)

@@ -14,6 +14,7 @@ import pytest
 
 from chrono.cli.render import Screen
 from chrono.cli.text import Styled
+from chrono.errors import Denied
 
 
 class Terminal(io.StringIO):
@@ -181,3 +182,22 @@ def test_who_leaves_the_pager_early_sees_no_error() -> None:
         for _ in range(20_000):
             screen.line("x" * 60)
     assert out.getvalue() == ""
+
+
+def test_what_needs_a_yes_is_refused_where_nobody_is_there_to_say_it() -> None:
+    screen, _, err = piped()
+    assert screen.agrees("Go on?", yes=True)
+    with pytest.raises(Denied) as refused:
+        screen.agrees("Go on?", yes=False, hint="read it")
+    assert refused.value.hint == "read it" and err.getvalue() == ""
+
+
+@pytest.mark.parametrize("answer", [True, False])
+def test_what_needs_a_yes_has_it_from_a_person_or_says_that_nothing_was_done(
+    answer: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    screen, _, err = terminal()
+    monkeypatch.setattr(screen, "person", True)
+    monkeypatch.setattr(screen, "confirm", lambda question: answer)
+    assert screen.agrees("Go on?", yes=False) is answer
+    assert ("nothing was changed" in err.getvalue()) is not answer
