@@ -38,7 +38,7 @@ OUTPUT_BYTES = 64 * 1024
 """The end of a command's output that a model is shown."""
 
 MAX_CHANGES = 200
-DEFAULT_RUN_S = 600.0
+SHORTEST_RUN_S, DEFAULT_RUN_S, LONGEST_RUN_S = 0.1, 600.0, 86_400.0
 
 
 class Tools:
@@ -64,6 +64,10 @@ class Tools:
 
     def run(self, command: str, timeout_s: float | None, stop: threading.Event) -> shapes.RunResult:
         """Judges, saves, runs and, where it fails, goes back as the policy says (`run.on_failure`)."""
+        if timeout_s is None:
+            timeout_s = DEFAULT_RUN_S
+        if not SHORTEST_RUN_S <= timeout_s <= LONGEST_RUN_S:  # NaN neither
+            raise UsageError(f"timeout_s lies between {SHORTEST_RUN_S:g} and {LONGEST_RUN_S:g}")
         asked = supervisor.request((), shell=command)
         judged = supervisor.judge(asked, self._ws.root, self._environ)
         by = self._by()
@@ -86,7 +90,7 @@ class Tools:
                 folder=self._ws.root,
                 output=output.fileno(),
                 stop=stop,
-                timeout_s=DEFAULT_RUN_S if timeout_s is None else timeout_s,
+                timeout_s=timeout_s,
             )
             supervisor.ended(self._ws, by, end)
             commit, back = self._close(begun, by, end, judged.policy)

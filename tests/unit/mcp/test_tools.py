@@ -69,6 +69,13 @@ def test_a_failure_goes_back(tools: Tools, project: Path) -> None:
     assert (project / "a.txt").read_text() == "one\n" and not (project / "new").exists()
 
 
+@pytest.mark.parametrize("timeout_s", [-1, 0, float("nan"), float("inf"), 1e9])
+def test_a_time_that_is_none_starts_nothing(tools: Tools, project: Path, timeout_s: float) -> None:
+    with pytest.raises(UsageError, match="timeout_s lies between"):
+        run(tools, "touch ran", timeout_s=timeout_s)
+    assert not (project / "ran").exists()
+
+
 def test_what_is_blocked_or_needs_a_person_is_not_run(tools: Tools, project: Path) -> None:
     for command, decision in (("touch m; rm -rf ~", "block"), ("touch m; npm publish", "ask")):
         done = run(tools, command)
