@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from chrono.scan.world import Read, World
 
 MAX_FILE_BYTES = 200_000
+_BLANKS = " \t\r\n"
 _USUAL = {
     "systemdrive": "C:",
     "homedrive": "C:",
@@ -61,23 +62,30 @@ def file_text(world: World, written: Mapping[str, str], path: str) -> str | None
 
 
 def argv_of_line(text: str) -> list[str]:
-    """The arguments as a program's own start-up code splits its command line: blanks part them, double quotes hold them
-    together, `\\"` is a quote that holds nothing together."""
+    """The arguments as a program's own start-up code splits its command line: as `words_of` does, but `\\"` is a quote
+    that holds nothing together."""
+    return _split(text, _BLANKS, escapes=True)
+
+
+def words_of(text: str, *, signs: str = "") -> list[str]:
+    """The words of a command's rest: blanks (and `signs`) part them, double quotes hold them together and go."""
+    return _split(text, _BLANKS + signs, escapes=False)
+
+
+def _split(text: str, parting: str, *, escapes: bool) -> list[str]:
     words: list[str] = []
     word: list[str] = []
     quoted = had = False
     at = 0
     while at < len(text):
         char = text[at]
-        if char == "\\" and text[at + 1 : at + 2] == '"':
+        if escapes and text.startswith('\\"', at):
             word.append('"')
-            had = True
-            at += 2
-            continue
-        if char == '"':
+            at += 1
+        elif char == '"':
             quoted = not quoted
             had = True
-        elif char in " \t\n\r" and not quoted:
+        elif not quoted and char in parting:
             if word or had:
                 words.append("".join(word))
             word, had = [], False

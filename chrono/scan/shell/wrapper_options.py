@@ -15,7 +15,8 @@ class Options(NamedTuple):
     """How a wrapper's own options are read.
 
     `short` and `long`: options that take a value. `skip`: operands in front of the command. `assigns`: `NAME=value`
-    words in front of the command belong to it. `value_only_long`: every unknown long option without `=` takes none.
+    words in front of the command belong to it. `remote`: what it starts runs somewhere else. `chdir`: the option that
+    names the folder it starts in.
     """
 
     short: str = ""

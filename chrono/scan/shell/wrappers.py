@@ -124,13 +124,9 @@ def _plain(name: str, argv: Argv, options: Options, state: State) -> list[Inner]
         rest = _take_assigns(rest, assigns)
     label = name if not options.remote else f"{name} {' '.join(argv[1:2])}"
     cwd = values.get(options.chdir) if options.chdir else None
-    if name == "sudo" and not rest:
+    if name == "sudo" and {"e", "l", "v", "K"} & values.keys() and "--" not in argv:
         return []
-    if name == "sudo" and {"e", "l", "v", "K", "k"} & values.keys() and "--" not in argv:
-        return [] if {"l", "v", "K"} & values.keys() or "e" in values else as_list(rest, label, assigns, cwd)
-    if name == "sudo" and {"s", "i"} & values.keys():
-        # The shell that -s and -i start gets the words quoted, so the program is the same one.
-        return as_list(rest, label, assigns, cwd)
+    # The shell that sudo's -s and -i start gets the words quoted, so the program is the same one.
     return as_list(rest, label, assigns, cwd, remote=options.remote)
 
 

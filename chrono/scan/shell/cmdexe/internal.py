@@ -9,7 +9,7 @@ import re
 
 from chrono.scan.command import Redirect
 from chrono.scan.shell.cmdexe.machine import Machine
-from chrono.scan.shell.cmdexe.parser import words_of
+from chrono.scan.shell.windows_host import words_of
 
 _NAMES = {"erase": "del", "rmdir": "rd", "rename": "ren", "chdir": "cd", "md": "mkdir"}
 

@@ -24,10 +24,9 @@ from chrono.scan.shell.cmdexe.parser import (
     Redirect,
     Simple,
     logical_line,
-    words_of,
 )
 from chrono.scan.shell.values import join_text, to_word
-from chrono.scan.shell.windows_host import argv_of_line
+from chrono.scan.shell.windows_host import argv_of_line, words_of
 
 _NAME = re.compile(r'\s*((?:"[^"]*"?|[^\s",;=/])+(?:/[^\s",;=/]+)*/?|/[^\s",;=]*)')
 _ANOTHER = re.compile(r'[\s@("]*(?:[^\s"&|/]*\\)?cmd(?:\.exe)?"?\s*(?:/[a-z:]+\s*)*/[ckr]\b', re.I)

@@ -12,8 +12,9 @@ from chrono.scan.command import Pattern, Word
 from chrono.scan.shell.cmdexe.expansion import percent
 from chrono.scan.shell.cmdexe.machine import Machine
 from chrono.scan.shell.cmdexe.output import UNTOLD, output_of
-from chrono.scan.shell.cmdexe.parser import For, Parser, words_of
+from chrono.scan.shell.cmdexe.parser import For, Parser
 from chrono.scan.shell.values import join_text
+from chrono.scan.shell.windows_host import words_of
 from chrono.scan.wintouch import below, without_output
 
 MAX_UNROLLED = 24

@@ -6,7 +6,8 @@ Running them is left to `interpret`, what loops make of the lines to `loops`.
 from __future__ import annotations
 
 from chrono.scan.shell.cmdexe.machine import Machine
-from chrono.scan.shell.cmdexe.parser import Group, Joined, Simple, words_of
+from chrono.scan.shell.cmdexe.parser import Group, Joined, Simple
+from chrono.scan.shell.windows_host import words_of
 
 UNTOLD = "\0"
 _ECHO = ("echo ", "echo.", "echo(", "echo:", "echo,", "echo;", "echo/")

@@ -426,26 +426,3 @@ class Parser:
                     return self.text[begin : self.at - 1].strip()
             self.at += 1
         raise Unparsed("a list is not closed", begin)
-
-
-def words_of(text: str, *, signs: str = "") -> list[str]:
-    """The words of a command's rest: blanks (and `signs`) part them, double quotes hold them together and go."""
-    words: list[str] = []
-    word: list[str] = []
-    quoted = had = False
-    at = 0
-    while at < len(text):
-        char = text[at]
-        if char == '"':
-            quoted = not quoted
-            had = True
-        elif not quoted and (char in " \t\r\n" or char in signs):
-            if word or had:
-                words.append("".join(word))
-            word, had = [], False
-        else:
-            word.append(char)
-        at += 1
-    if word or had:
-        words.append("".join(word))
-    return words
