@@ -179,14 +179,14 @@ _HEADERS = (
 _STYLE = """
 :root{color-scheme:light dark;--line:#8884;--ok:#1a7f37;--no:#b42318}
 body{font:16px/1.5 system-ui,sans-serif;margin:0}
-main{max-width:52rem;margin:0 auto;padding:1.5rem 1rem}
+main{max-width:52rem;margin:0 auto;padding:1.5rem 1rem;overflow-wrap:anywhere}
 h1{font-size:1.15rem;margin:0 0 1rem}
 article{border:1px solid var(--line);border-radius:10px;padding:1rem;margin:0 0 1rem}
 header{display:flex;gap:.75rem;flex-wrap:wrap;font-size:.9rem;opacity:.8}
 pre{font:14px/1.45 ui-monospace,monospace;background:#8881;border-radius:6px;padding:.75rem;margin:.75rem 0;
-white-space:pre-wrap;overflow-wrap:anywhere}
+white-space:pre-wrap}
 ul{margin:.5rem 0;padding-left:1.2rem}li{margin:.25rem 0}
-p{margin:.5rem 0;overflow-wrap:anywhere}small{opacity:.75}
+p{margin:.5rem 0}small{opacity:.75}
 form{display:flex;gap:.75rem;margin-top:.75rem}
 button{font:inherit;padding:.45rem 1.1rem;border-radius:8px;border:1px solid var(--line);background:none;cursor:pointer}
 button.ok{background:var(--ok);border-color:var(--ok);color:#fff}button.no{border-color:var(--no);color:var(--no)}

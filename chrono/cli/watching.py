@@ -53,7 +53,7 @@ class Watch:
 
     def follow(self, *, page_port: int | None, seconds: float | None) -> int:
         """Until Ctrl-C, or for so many seconds. `page_port` None: no page."""
-        from contextlib import ExitStack
+        from contextlib import ExitStack, suppress
 
         until = None if seconds is None else time.monotonic() + seconds
         with ExitStack() as stack:
@@ -64,9 +64,10 @@ class Watch:
                 self._say({"event": "page", "url": url}, "answer in a browser: ", url)
             elif not self._screen.json:
                 self._screen.note("waiting for requests; Ctrl-C ends it")
-            while until is None or time.monotonic() < until:
-                self._look()
-                time.sleep(POLL_S if until is None else min(POLL_S, max(0.0, until - time.monotonic())))
+            with suppress(KeyboardInterrupt):  # how it is meant to end, no accident
+                while until is None or time.monotonic() < until:
+                    self._look()
+                    time.sleep(POLL_S if until is None else min(POLL_S, max(0.0, until - time.monotonic())))
         return 0
 
     def _look(self) -> None:

@@ -147,6 +147,15 @@ def test_watching_tells_each_event_on_a_line(project: Path, chrono: Any, monkeyp
     assert told == [("codex asks", "make deploy")]
 
 
+def test_ctrl_c_is_how_watching_ends(project: Path, chrono: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def pressed(seconds: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("chrono.cli.watching.time.sleep", pressed)
+    ran = chrono("approvals", "watch", "--no-notify")
+    assert ran.code == 0 and "error" not in ran.out + ran.err
+
+
 def test_outside_every_project_the_machines_log_records(folder: Path, chrono: Any) -> None:
     assert chrono("team", "add", "sara").code == 0
     home = HomeLayout(os.environ["CHRONO_HOME"])

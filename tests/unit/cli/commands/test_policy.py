@@ -115,4 +115,7 @@ def test_the_policy_explains_a_decision(project: Path, chrono: Any) -> None:
 def test_the_schema_is_printed(folder: Path, chrono: Any) -> None:
     import json
 
-    assert json.loads(chrono("policy", "schema").out)["title"] == "chrono policy"
+    printed = chrono("policy", "schema").out
+    assert json.loads(printed)["title"] == "chrono policy"
+    one_line = chrono("policy", "schema", "--json").out
+    assert json.loads(one_line) == json.loads(printed) and one_line.count("\n") == 1 and one_line.isascii()
