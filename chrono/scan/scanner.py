@@ -157,7 +157,7 @@ class Walk:
             inside = self._counts_as_followed(answer, followed)
             # A chain of wrappers ends where scripts would, if it is far too long to be meant.
             deeper = 0 if answer.wrapper and len(answer.via) < _MAX_WRAPPERS else 1
-            evaluation = _evaluate_started(answer, self.world, command)
+            evaluation = _evaluate_started(answer, self.world, command, tuple(self.files))
             if not (answer.via[-1].endswith(" stdin") and _is_part(evaluation, around)):
                 self._take(evaluation, depth=depth + deeper, followed=inside)
             if "\r" in answer.text and answer.language in _KEEP_RETURNS:
@@ -221,7 +221,9 @@ def _is_inline(link: str) -> bool:
     return " -" in link or link.startswith("-") or "stdin" in link or link.endswith((" /c", " /k", " /r"))
 
 
-def _evaluate_started(answer: Started, world: World, command: Command) -> Evaluation:
+def _evaluate_started(
+    answer: Started, world: World, command: Command, files: tuple[tuple[str, str], ...] = ()
+) -> Evaluation:
     from chrono.scan.code.languages import LANGUAGES, commands_of
 
     if answer.language in SHELLS:
@@ -240,6 +242,7 @@ def _evaluate_started(answer: Started, world: World, command: Command) -> Evalua
             via=answer.via[:-1],
             span=command.span,
             stdin=command.stdin,
+            files=files,
         )
     return Evaluation(())
 

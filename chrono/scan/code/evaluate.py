@@ -13,6 +13,7 @@ from chrono.scan.code.frames import Arguments, Closure, Library, Scope, Value
 from chrono.scan.code.modules import Modules, name_of
 from chrono.scan.code.narrowing import ending_tested, names_in, with_ending
 from chrono.scan.code.operators import binary, index, slice_of
+from chrono.scan.code.responses import printed
 from chrono.scan.code.values import (
     ANY,
     NEVER,
@@ -614,7 +615,7 @@ class Evaluator:
         self.effects.line = node.line or self.effects.line
         self.effects.label = "backticks"
         self.effects.shell(text)
-        return ANY
+        return printed(text)
 
     def _yield(self, node: tree.Yield, scope: Scope) -> Value:
         value = self.value(node.value, scope) if node.value is not None else None

@@ -26,7 +26,8 @@ from chrono.scan.code.javascript_values import list_method, static_call, text_me
 from chrono.scan.code.json_values import text_of_value, value_of
 from chrono.scan.code.operators import join_path, over
 from chrono.scan.code.paths import absolute, folder_of, globbed, last_of
-from chrono.scan.code.programs import SHELL_PROGRAMS, printed, run_text
+from chrono.scan.code.programs import SHELL_PROGRAMS, run_text
+from chrono.scan.code.responses import printed
 from chrono.scan.code.values import (
     ANY,
     NEVER,

@@ -91,6 +91,8 @@ class Modules:
 
     def _is_ours(self, run: Any, root: str, first: str) -> bool:
         path = os.path.join(root, first)
+        if any(given in (f"{path}.py", f"{path}/__init__.py") for given in run.effects.given):
+            return True
         return run.effects.world.lstat(path + ".py") is not None or run.effects.world.lstat(path) is not None
 
     def _python_at(self, run: Any, root: str, parts: list[str]) -> Thing | None:

@@ -15,7 +15,8 @@ from chrono.scan.code.interpret import Machine
 from chrono.scan.code.operators import join_path, over
 from chrono.scan.code.paths import below, folder_of, globbed, last_of
 from chrono.scan.code.perl_reader import read_perl
-from chrono.scan.code.programs import printed, run_text
+from chrono.scan.code.programs import run_text
+from chrono.scan.code.responses import printed
 from chrono.scan.code.texts import join_texts, text_method
 from chrono.scan.code.values import (
     ANY,

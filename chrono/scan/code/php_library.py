@@ -14,7 +14,8 @@ from chrono.scan.code.interpret import Machine
 from chrono.scan.code.operators import over
 from chrono.scan.code.paths import below, globbed
 from chrono.scan.code.php_reader import read_php_code
-from chrono.scan.code.programs import printed, run_text
+from chrono.scan.code.programs import run_text
+from chrono.scan.code.responses import printed
 from chrono.scan.code.values import (
     ANY,
     NEVER,

@@ -13,7 +13,7 @@ from chrono.scan.code import git_bindings, python_runners, texts
 from chrono.scan.code.arguments import argument_list
 from chrono.scan.code.frames import Arguments, Closure, Value
 from chrono.scan.code.interpret import Machine
-from chrono.scan.code.programs import is_shell, printed, run_text
+from chrono.scan.code.programs import is_shell, run_text
 from chrono.scan.code.python_paths import PATH_CALLS, open_file, path_attribute, path_method
 from chrono.scan.code.python_reader import read_python
 from chrono.scan.code.python_services import SERVICES, connect, sdk_method
@@ -25,6 +25,7 @@ from chrono.scan.code.python_values import (
     table_method,
     text_method,
 )
+from chrono.scan.code.responses import printed
 from chrono.scan.code.values import (
     ANY,
     NEVER,
@@ -326,8 +327,14 @@ def _kill(run: Machine, args: Arguments) -> Value:
         if isinstance(signal, Ref) and "KILL" in signal.name
         else "-15"
     )
-    run.effects.command("kill", flag, run.effects.word(str(args.at(0)) if isinstance(args.at(0), int) else args.at(0)))
+    target = run.effects.word(str(args.at(0)) if isinstance(args.at(0), int) else args.at(0))
+    listed = () if isinstance(target, str) else run.effects.processes
+    run.effects.command("kill", flag, target, upstream=listed)
     return ANY
+
+
+def _processes(run: Machine, args: Arguments) -> Value:
+    return Items((), Thing("running"))
 
 
 # --- code and names ---------------------------------------------------------------------------------------------------
@@ -483,6 +490,7 @@ CALLS: dict[str, Handler] = {
     "os.fork": _fork,
     "os.kill": _kill,
     "os.killpg": _kill,
+    "psutil.process_iter": _processes,
     "os.chdir": _change_folder,
     "contextlib.chdir": _change_folder,
     "os._exit": _exit,
@@ -579,6 +587,9 @@ def _thing_method(run: Machine, owner: Thing, name: str, args: Arguments) -> Val
         return _run_app(run, owner)
     if kind == "app":
         return owner
+    if kind == "running" and name in ("kill", "terminate", "send_signal"):
+        run.effects.command("kill", "-9", UNKNOWN, upstream=(("ps",),))
+        return ANY
     if kind == "temporary" and name == "cleanup":
         return ANY
     return None

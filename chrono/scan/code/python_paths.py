@@ -112,15 +112,18 @@ def _walk(run: Machine, args: Arguments) -> Value:
 
 
 def _listdir(run: Machine, args: Arguments) -> Value:
+    run.effects.lists(args.at(0, "path"))
     return Items((), Text((Wild("*"),)))
 
 
 def _scandir(run: Machine, args: Arguments) -> Value:
     target = args.at(0, "path")
+    run.effects.lists(target)
     return Items((), path(over(below, "." if target is None else target)))
 
 
 def _glob(run: Machine, args: Arguments) -> Value:
+    run.effects.lists(args.at(0, "pathname"))
     base = args.named.get("root_dir", "")
     found = [globbed(base, option) for option in alternatives(args.at(0, "pathname"))]
     values = [value for items in found for value in items.values]

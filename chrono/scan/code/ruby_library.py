@@ -13,7 +13,8 @@ from chrono.scan.code.frames import Arguments, Closure, Value
 from chrono.scan.code.interpret import Machine
 from chrono.scan.code.operators import join_path, over
 from chrono.scan.code.paths import absolute, below, folder_of, globbed, last_of
-from chrono.scan.code.programs import is_shell, printed, run_text
+from chrono.scan.code.programs import is_shell, run_text
+from chrono.scan.code.responses import printed
 from chrono.scan.code.ruby_reader import read_ruby
 from chrono.scan.code.ruby_values import (
     block_of,

