@@ -90,7 +90,39 @@ def record(call: Call, caller: Caller, place: Place, judged: Judged) -> None:
     """
     said = _said(call)
     verdict, saved = judged.verdict, judged.saved
-    rules = tuple(dict.fromkeys(item.finding.rule for item in verdict.findings))
+    act = Act(
+        tool=call.tool,
+        cmd=said.text,
+        cmd_c=said.commitment,
+        cwd=call.cwd,
+        decision=judged.decision,
+        rules=tuple(dict.fromkeys(item.finding.rule for item in verdict.findings)),
+        score=verdict.score,
+        policy_sha256=judged.policy_sha256 or None,
+        files=judged.scan.followed,
+        scan=saved.scan if saved is not None else None,
+        more=(*_circumstances(call, place, judged), *_claims(call, caller)),
+    )
+    # The machine's log also records calls in strangers' projects, under policies that come and go.
+    log, now = place.log, judged.policy_sha256 if place.own or place.root is None else ""
+    before = newest_policy(place.home, log.log_id) if now else ""
+    with log.writing(HOOK_WAIT_S) as writing:
+        if judged.grant is not None:
+            from chrono.workspace.approvals import spend
+
+            spend(place.home, log.place, judged.grant)
+        if now and before and before != now:
+            changed = Act(policy_sha256=now, more=(("before", before),))
+            writing.append(Entry("policy.changed", Actor(source="chrono"), changed))
+        writing.append(Entry(_kind(call), actor(call, caller), act))
+    _keep_raw(call, caller, place, said)
+    if now and before != now:
+        now_under(place.home, log.log_id, now)
+
+
+def _circumstances(call: Call, place: Place, judged: Judged) -> list[tuple[str, Json]]:
+    """What only some decisions have: a savepoint, paths, an approval asked for or used, and why there was no other."""
+    verdict, saved = judged.verdict, judged.saved
     more: list[tuple[str, Json]] = []
     if judged.decision != verdict.decision:
         more.append(("verdict", verdict.decision))
@@ -107,35 +139,10 @@ def record(call: Call, caller: Caller, place: Place, judged: Judged) -> None:
     if judged.request is not None:
         more.append(("request", judged.request))
     if judged.grant is not None:
-        from chrono.workspace.approvals import spend, used_members
+        from chrono.workspace.approvals import used_members
 
         more.extend(used_members(judged.grant))
-    act = Act(
-        tool=call.tool,
-        cmd=said.text,
-        cmd_c=said.commitment,
-        cwd=call.cwd,
-        decision=judged.decision,
-        rules=rules,
-        score=verdict.score,
-        policy_sha256=judged.policy_sha256 or None,
-        files=judged.scan.followed,
-        scan=saved.scan if saved is not None else None,
-        more=(*more, *_claims(call, caller)),
-    )
-    # The machine's log also records calls in strangers' projects, under policies that come and go.
-    log, now = place.log, judged.policy_sha256 if place.own or place.root is None else ""
-    before = newest_policy(place.home, log.log_id) if now else ""
-    with log.writing(HOOK_WAIT_S) as writing:
-        if judged.grant is not None:
-            spend(place.home, log.place, judged.grant)
-        if now and before and before != now:
-            changed = Act(policy_sha256=now, more=(("before", before),))
-            writing.append(Entry("policy.changed", Actor(source="chrono"), changed))
-        writing.append(Entry(_kind(call), actor(call, caller), act))
-    _keep_raw(call, caller, place, said)
-    if now and before != now:
-        now_under(place.home, log.log_id, now)
+    return more
 
 
 def after(call: Call, caller: Caller, place: Place) -> str | None:
