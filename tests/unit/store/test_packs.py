@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -49,7 +50,24 @@ def test_packs_come_and_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     _, (two,) = write(tmp_path, [b"second"])
     assert packs.find(two, listed=True) is None
     assert packs.find(two) is not None
+    assert packs.find(one) is not None
     os.unlink(first + b".idx")
     assert packs.find(one) is None
+    assert packs.find(two) is not None
+    packs.close()
+    again = packs.find(two)
+    assert again is not None
+    assert again[0].read(again[1]) == (b"blob", b"second")
+    packs.close()
+
+
+def test_a_pack_of_the_same_tick_of_the_clock_is_seen(tmp_path: Path) -> None:
+    packs = Packs(os.fsencode(tmp_path))
+    write(tmp_path, [b"first"])
+    soon = time.time_ns() + 60_000_000_000  # however slow this machine is just now
+    os.utime(tmp_path, ns=(soon, soon))
+    packs.indexes()
+    _, (two,) = write(tmp_path, [b"second"])
+    os.utime(tmp_path, ns=(soon, soon))
     assert packs.find(two) is not None
     packs.close()
