@@ -209,6 +209,9 @@ def _acquire(path: str, deadline: float, timeout_s: float) -> int:
                 note = b"pid %-16d\n" % os.getpid()
                 os.pwrite(fd, note, 0) if hasattr(os, "pwrite") else os.write(fd, note)
                 return fd
+        except OSError as error:
+            os.close(fd)
+            raise OSError(error.errno, error.strerror, path) from error  # a descriptor's error names no file
         except BaseException:
             os.close(fd)
             raise

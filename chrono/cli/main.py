@@ -17,6 +17,7 @@ INTERRUPTED = 130
 _DISK = {
     "ENOSPC": "free some space on that disk, then run it again",
     "EROFS": "that file system is read-only; set CHRONO_HOME= to a folder you can write",
+    "ENOLCK": "that file system keeps no locks; keep the project and CHRONO_HOME on a local one",
     "EACCES": "look at who owns that path and may write it",
 }
 

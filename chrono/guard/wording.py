@@ -93,6 +93,8 @@ def _named(error: BaseException) -> tuple[str, str]:
                 f"{error.strerror}{where}",
                 "make it writable for this user, or set CHRONO_HOME= to a folder you can write",
             )
+        if error.errno == errno.ENOLCK:
+            return f"{error.strerror}{where}", "keep the project and CHRONO_HOME on a file system that has locks"
         return f"{error.strerror or error}{where}", "run `chrono doctor`"
     if isinstance(error, ModuleNotFoundError):
         return (

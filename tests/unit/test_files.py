@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import signal
@@ -177,6 +178,17 @@ def locked(path: str) -> int:
     fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     fcntl.flock(fd, fcntl.LOCK_EX)
     return fd
+
+
+def test_a_file_system_without_locks_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(fd: int, operation: int) -> None:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    path = str(tmp_path / "lock")
+    with pytest.raises(OSError, match="No locks available") as caught, file_lock(path, timeout_s=0):
+        pass
+    assert (caught.value.errno, caught.value.filename) == (errno.ENOLCK, path)
 
 
 def test_a_lock_that_is_a_symlink_is_refused(tmp_path: Path) -> None:
