@@ -89,7 +89,8 @@ def begin(ws: Workspace, judged: Judged, by: Actor, *, forced: bool = False) -> 
     """
     if judged.decision == "block" and not forced:
         _record(ws, judged, by, "block", None)
-        raise Denied("\n".join(judged.assessed.verdict.reasons) or "the policy blocks it", "chrono scan shows more")
+        why = "\n".join(judged.assessed.verdict.reasons) or "the policy blocks it"
+        raise Denied(f"blocked, nothing was run: {why}", "chrono scan --explain CMD shows where and why")
     said = protect(judged.request.text, os.urandom(SALT_BYTES))
     saved = save(
         ws,

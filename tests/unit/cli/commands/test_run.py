@@ -41,6 +41,7 @@ def test_what_the_policy_blocks_is_not_run(project: Path, chrono: Any, tmp_path:
     marker = tmp_path / "marker"
     ran = chrono("run", "--shell", f"touch {marker}; rm -rf ~")
     assert ran.code == 4 and not marker.exists()
+    assert ran.err.startswith("error: blocked, nothing was run: ")
     last = records(project)[-1]
     assert last["act"]["decision"] == "block" and last["by"]["source"] == "run"
     ran = chrono("run", "--force", "--shell", f"touch {marker}; : rm -rf ~", CLAUDECODE="1")
@@ -60,5 +61,10 @@ def test_the_json_names_both_savepoints(project: Path, chrono: Any) -> None:
 
 def test_a_program_that_is_not_there_is_said(project: Path, chrono: Any) -> None:
     ran = chrono("run", "no-such-program")
-    assert ran.code == 127 and "no program" in ran.err
+    assert ran.code == 127 and "no program" in ran.err and "--shell" not in ran.err
+
+
+def test_a_whole_line_as_one_word_is_told_of_the_shell(project: Path, chrono: Any) -> None:
+    ran = chrono("run", "npm test")
+    assert ran.code == 127 and "chrono run --shell TEXT" in ran.err
     assert chrono("run").code == 2
