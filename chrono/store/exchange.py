@@ -16,6 +16,7 @@ from chrono.store import gitprogram, tree
 from chrono.store.checkout import remove_tree
 from chrono.store.disk import Disk
 from chrono.store.gitprogram import REMOTE, Address, Git
+from chrono.store.leftovers import lives
 from chrono.store.objects import NewObjects, Objects
 from chrono.store.refs import Refs, check_name
 from chrono.store.savepoint import Savepoint, decode, encode
@@ -206,7 +207,7 @@ class Exchange:
         """What killed processes left."""
         for name in os.listdir(self._layout.dir):
             pid = name.removeprefix(_PREFIX).partition("-")[0]
-            if name.startswith(_PREFIX) and pid.isdigit() and not _alive(int(pid)):
+            if name.startswith(_PREFIX) and pid.isdigit() and not lives(int(pid)):
                 remove_tree(os.fsencode(os.path.join(self._layout.dir, name)))
 
     def refs(self, prefix: str = "refs/") -> dict[str, str]:
@@ -263,13 +264,3 @@ def _pushed(row: str) -> Pushed:
 
 def _is_oid(text: str) -> bool:
     return len(text) == 40 and all(char in "0123456789abcdef" for char in text)
-
-
-def _alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True

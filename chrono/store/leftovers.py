@@ -68,3 +68,16 @@ def _remove_old(path: bytes, disk: Disk) -> int:
     except OSError:
         return 0
     return 1
+
+
+def lives(pid: int) -> bool:
+    """Whether the process that something is named after may still work on it. Where it cannot be asked, it may."""
+    if os.name == "nt":
+        return True  # there signal 0 is no question: it is Ctrl-C
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True

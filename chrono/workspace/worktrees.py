@@ -139,12 +139,14 @@ def scratch(ws: Workspace, purpose: str, commit: CommitId) -> Iterator[str]:
 
 def sweep(ws: Workspace) -> int:
     """Removes scratch folders of processes that are no more; how many there were."""
+    from chrono.store.leftovers import lives
+
     base = _temporary(ws)
     stale = [
         entry
         for entry in listed(ws)
         if entry.pid is not None
-        and not _alive(entry.pid)
+        and not lives(entry.pid)
         # An entry that somebody forged must not make us delete anything else.
         and os.path.dirname(entry.path) == base
         and _SCRATCH.fullmatch(os.path.basename(entry.path))
@@ -273,16 +275,6 @@ def _read_entry(path: str) -> Worktree | None:
         state = "gone"
     owner = pid if isinstance(pid, int) and pid > 0 else None
     return Worktree(folder, CommitId(commit), at_ns, state, owner, path, device, inode)
-
-
-def _alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True
 
 
 def _temporary(ws: Workspace) -> str:
