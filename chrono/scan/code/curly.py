@@ -186,6 +186,11 @@ class Reader:
         """What follows an operand: calls, members, indexes."""
         raise NotImplementedError
 
+    def arguments(self) -> tuple[tree.Node, ...]:
+        """What stands between the parenthesis here and the one that closes it."""
+        self.at += 1
+        return self.listed(")")
+
     def listed(self, closer: str) -> tuple[tree.Node, ...]:
         """Expressions between commas up to `closer`, which is taken; the opening bracket has been."""
         found: list[tree.Node] = []

@@ -9,6 +9,7 @@ from chrono.scan.code.frames import Arguments, Closure, Value
 from chrono.scan.code.interpret import Machine
 from chrono.scan.code.operators import over
 from chrono.scan.code.paths import absolute, below, globbed
+from chrono.scan.code.system_calls import cwd
 from chrono.scan.code.values import (
     ANY,
     NEVER,
@@ -174,7 +175,3 @@ def change_folder(run: Machine, args: Arguments) -> Value:
     found = run.effects.absolute(target)
     run.effects.cwd = found if found is not None else run.effects.word(ANY)
     return ANY
-
-
-def cwd(run: Machine, args: Arguments) -> Value:
-    return run.effects.cwd if isinstance(run.effects.cwd, str) else ANY

@@ -14,7 +14,6 @@ from chrono.scan.code.frames import Arguments, Closure, Value
 from chrono.scan.code.interpret import Machine
 from chrono.scan.code.javascript_files import (
     change_folder,
-    cwd,
     delete_patterns,
     deno_command,
     file_call,
@@ -28,6 +27,7 @@ from chrono.scan.code.operators import join_path, over
 from chrono.scan.code.paths import absolute, folder_of, globbed, last_of
 from chrono.scan.code.programs import SHELL_PROGRAMS, run_text
 from chrono.scan.code.responses import printed
+from chrono.scan.code.system_calls import cwd
 from chrono.scan.code.values import (
     ANY,
     NEVER,

@@ -206,10 +206,6 @@ class JavaScriptReader(TypeSkipper):
             return result
         return tree.Attribute(value, self.take().value)
 
-    def arguments(self) -> tuple[tree.Node, ...]:
-        self.at += 1
-        return self.listed(")")
-
     def _object(self) -> tree.Node:
         stop = self.closing()
         self.at += 1

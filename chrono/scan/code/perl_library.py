@@ -6,7 +6,6 @@ Reading the language is left to `perl_reader`, functions of texts and lists to `
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 
 from chrono.scan.code.arguments import argument_list
 from chrono.scan.code.frames import Arguments, Closure, Value
@@ -17,6 +16,7 @@ from chrono.scan.code.paths import below, folder_of, globbed, last_of
 from chrono.scan.code.perl_reader import read_perl
 from chrono.scan.code.programs import run_text
 from chrono.scan.code.responses import printed
+from chrono.scan.code.system_calls import Handler, cwd, entries, fork, link, truncate
 from chrono.scan.code.texts import join_texts, text_method
 from chrono.scan.code.values import (
     ANY,
@@ -34,8 +34,6 @@ from chrono.scan.code.values import (
     truth,
     without_wild,
 )
-
-Handler = Callable[[Machine, Arguments], Value]
 
 _MODULES = tuple(
     (
@@ -192,19 +190,6 @@ def _chown(run: Machine, args: Arguments) -> Value:
     return ANY
 
 
-def _link(*flags: str) -> Handler:
-    def call(run: Machine, args: Arguments) -> Value:
-        run.effects.command("ln", *flags, run.effects.word(args.at(0)), run.effects.word(args.at(1)))
-        return ANY
-
-    return call
-
-
-def _truncate(run: Machine, args: Arguments) -> Value:
-    run.effects.write(args.at(0))
-    return ANY
-
-
 def _kill(run: Machine, args: Arguments) -> Value:
     values = [str(v) if isinstance(v, int) else v for v in _flat(args)]
     if values:
@@ -248,10 +233,6 @@ def _open(run: Machine, args: Arguments) -> Value:
 def _opendir(run: Machine, args: Arguments) -> Value:
     run.module.variables["\0opened"] = args.at(1)
     return ANY
-
-
-def _readdir(run: Machine, args: Arguments) -> Value:
-    return Items((), Text((Wild("*"),)))
 
 
 def _readline(run: Machine, args: Arguments) -> Value:
@@ -412,12 +393,6 @@ def _address(run: Machine, args: Arguments) -> Value:
     return Items(args.values)
 
 
-def _fork(run: Machine, args: Arguments) -> Value:
-    if run.endless and run.endless <= 2:
-        run.effects.command("fork-bomb")
-    return ANY
-
-
 def _chdir(run: Machine, args: Arguments) -> Value:
     found = run.effects.absolute(run.effects.word(_topic(run, args)[0]))
     run.effects.cwd = found if found is not None else run.effects.word(ANY)
@@ -435,10 +410,6 @@ def _store(run: Machine, args: Arguments) -> Value:
 
 def _catfile(run: Machine, args: Arguments) -> Value:
     return join_path(*_flat(args)) if args.values else ANY
-
-
-def _cwd(run: Machine, args: Arguments) -> Value:
-    return run.effects.cwd if isinstance(run.effects.cwd, str) else ANY
 
 
 def _tempdir(run: Machine, args: Arguments) -> Value:
@@ -503,14 +474,14 @@ _CALLS: dict[str, Handler] = {
     "dircopy": _mover("copy"),
     "chmod": _chmod,
     "chown": _chown,
-    "symlink": _link("-s"),
-    "link": _link(),
-    "truncate": _truncate,
+    "symlink": link("-s"),
+    "link": link(),
+    "truncate": truncate,
     "kill": _kill,
     "open": _open,
     "sysopen": _open,
     "opendir": _opendir,
-    "readdir": _readdir,
+    "readdir": entries,
     "readline": _readline,
     "glob": _glob,
     "bsd_glob": _glob,
@@ -530,7 +501,7 @@ _CALLS: dict[str, Handler] = {
     "pop": _shift,
     "push": _push,
     "unshift": _push,
-    "fork": _fork,
+    "fork": fork,
     "connect": _connect,
     "sockaddr_in": _address,
     "pack_sockaddr_in": _address,
@@ -541,8 +512,8 @@ _CALLS: dict[str, Handler] = {
     "getstore": _store,
     "catfile": _catfile,
     "catdir": _catfile,
-    "cwd": _cwd,
-    "getcwd": _cwd,
+    "cwd": cwd,
+    "getcwd": cwd,
     "abs_path": lambda run, args: args.at(0),
     "tempdir": _tempdir,
     "tempfile": _tempdir,

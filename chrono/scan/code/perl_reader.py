@@ -250,10 +250,6 @@ class PerlReader(Reader):
         args = self.arguments() if self.is_op("(") else ()
         return tree.Call(target, args, (), line)
 
-    def arguments(self) -> tuple[tree.Node, ...]:
-        self.at += 1
-        return self.listed(")")
-
     def _word(self) -> tree.Node:
         token = self.take()
         word = token.value

@@ -5,8 +5,6 @@ Reading the language is left to `php_reader`, functions of texts and lists to `f
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from chrono.scan.code.arguments import argument_list
 from chrono.scan.code.frames import Arguments, Closure, Value
 from chrono.scan.code.function_values import pure_call
@@ -16,6 +14,7 @@ from chrono.scan.code.paths import below, globbed
 from chrono.scan.code.php_reader import read_php_code
 from chrono.scan.code.programs import run_text
 from chrono.scan.code.responses import printed
+from chrono.scan.code.system_calls import Handler, cwd, entries, fork, link
 from chrono.scan.code.values import (
     ANY,
     NEVER,
@@ -30,8 +29,6 @@ from chrono.scan.code.values import (
     pieces_of,
     text_of,
 )
-
-Handler = Callable[[Machine, Arguments], Value]
 
 _CONSTANTS: dict[str, Value] = {
     "DIRECTORY_SEPARATOR": "/",
@@ -312,14 +309,6 @@ def _chown(run: Machine, args: Arguments) -> Value:
     return ANY
 
 
-def _link(*flags: str) -> Handler:
-    def call(run: Machine, args: Arguments) -> Value:
-        run.effects.command("ln", *flags, run.effects.word(args.at(0)), run.effects.word(args.at(1)))
-        return ANY
-
-    return call
-
-
 def _glob(run: Machine, args: Arguments) -> Value:
     pattern = args.at(0)
     if isinstance(pattern, Text) and isinstance(pattern.pieces[-1], str) and "*" in pattern.pieces[-1]:
@@ -327,10 +316,6 @@ def _glob(run: Machine, args: Arguments) -> Value:
         cut = last.rfind("/") + 1
         return Items((), text_of((*pattern.pieces[:-1], last[:cut], Wild(last[cut:]))))
     return globbed("", pattern)
-
-
-def _scandir(run: Machine, args: Arguments) -> Value:
-    return Items((), Text((Wild("*"),)))
 
 
 def _directory(run: Machine, args: Arguments) -> Value:
@@ -351,10 +336,6 @@ def _chdir(run: Machine, args: Arguments) -> Value:
     found = run.effects.absolute(run.effects.word(args.at(0)))
     run.effects.cwd = found if found is not None else run.effects.word(ANY)
     return ANY
-
-
-def _cwd(run: Machine, args: Arguments) -> Value:
-    return run.effects.cwd if isinstance(run.effects.cwd, str) else ANY
 
 
 # --- the rest ---------------------------------------------------------------------------------------------------------
@@ -392,12 +373,6 @@ def _pairs(run: Machine, args: Arguments) -> Value:
 def _define(run: Machine, args: Arguments) -> Value:
     if isinstance(args.at(0), str):
         run.module.variables[str(args.at(0))] = args.at(1)
-    return ANY
-
-
-def _fork(run: Machine, args: Arguments) -> Value:
-    if run.endless and run.endless <= 2:
-        run.effects.command("fork-bomb")
     return ANY
 
 
@@ -477,10 +452,10 @@ _CALLS: dict[str, Handler] = {
     "ftruncate": lambda run, args: ANY,
     "chmod": _chmod,
     "chown": _chown,
-    "symlink": _link("-s"),
-    "link": _link(),
+    "symlink": link("-s"),
+    "link": link(),
     "glob": _glob,
-    "scandir": _scandir,
+    "scandir": entries,
     "readdir": lambda run, args: Text((Wild("*"),)),
     "recursivedirectoryiterator": _directory,
     "directoryiterator": _directory,
@@ -494,8 +469,8 @@ _CALLS: dict[str, Handler] = {
     "getenv": _environment,
     "env": _environment,
     "chdir": _chdir,
-    "getcwd": _cwd,
-    "base_path": _cwd,
+    "getcwd": cwd,
+    "base_path": cwd,
     "sys_get_temp_dir": lambda run, args: "/tmp",
     "tempnam": _temporary,
     "exit": lambda run, args: NEVER,
@@ -508,7 +483,7 @@ _CALLS: dict[str, Handler] = {
     "mysql_query": _sql,
     "pg_query": _sql,
     "sqlite_query": _sql,
-    "pcntl_fork": _fork,
+    "pcntl_fork": fork,
     "posix_kill": _kill,
     "\0pairs": _pairs,
     "define": _define,

@@ -221,10 +221,6 @@ class PhpReader(Reader):
                 break
         return value
 
-    def arguments(self) -> tuple[tree.Node, ...]:
-        self.at += 1
-        return self.listed(")")
-
     # --- statements ---------------------------------------------------------------------------------------------------
 
     def statement(self) -> tuple[tree.Node, ...]:

@@ -26,6 +26,7 @@ from chrono.scan.code.python_values import (
     text_method,
 )
 from chrono.scan.code.responses import printed
+from chrono.scan.code.system_calls import fork
 from chrono.scan.code.values import (
     ANY,
     NEVER,
@@ -312,12 +313,6 @@ def _dup2(run: Machine, args: Arguments) -> Value:
     return ANY
 
 
-def _fork(run: Machine, args: Arguments) -> Value:
-    if run.endless and run.endless <= 2:
-        run.effects.command("fork-bomb")
-    return ANY
-
-
 def _kill(run: Machine, args: Arguments) -> Value:
     signal = args.at(1)
     flag = (
@@ -487,7 +482,7 @@ CALLS: dict[str, Handler] = {
     "asyncio.subprocess.create_subprocess_exec": _program_words,
     "pty.spawn": _pty_spawn,
     "os.dup2": _dup2,
-    "os.fork": _fork,
+    "os.fork": fork,
     "os.kill": _kill,
     "os.killpg": _kill,
     "psutil.process_iter": _processes,

@@ -12,6 +12,7 @@ from chrono.scan.code.frames import Arguments, Value
 from chrono.scan.code.interpret import Machine
 from chrono.scan.code.operators import join_path, over
 from chrono.scan.code.paths import absolute, below, folder_of, globbed, last_of
+from chrono.scan.code.system_calls import cwd
 from chrono.scan.code.values import ANY, Items, Ref, Text, Thing, Wild, alternatives, pieces_of, text_of
 from chrono.scan.command import UNKNOWN
 
@@ -165,10 +166,6 @@ def _split_ending(value: Value) -> Value:
     return Items([text_of((*pieces_of(folder_of(value)), "/", None)), ANY])
 
 
-def _cwd(run: Machine, args: Arguments) -> Value:
-    return run.effects.cwd if isinstance(run.effects.cwd, str) else ANY
-
-
 def _home(run: Machine, args: Arguments) -> Value:
     return path(run.world.home)
 
@@ -249,8 +246,8 @@ PATH_CALLS: dict[str, Handler] = {
     "os.path.splitext": _of(_split_ending),
     "os.path.relpath": _same,
     "os.path.normcase": _same,
-    "os.getcwd": _cwd,
-    "os.getcwdu": _cwd,
+    "os.getcwd": cwd,
+    "os.getcwdu": cwd,
     "os.getenv": _environment,
     "os.getlogin": lambda run, args: run.world.user,
     "getpass.getuser": lambda run, args: run.world.user,
@@ -263,7 +260,7 @@ PATH_CALLS: dict[str, Handler] = {
     "pathlib.PurePosixPath": _new_path,
     "pathlib.Path.home": _home,
     "pathlib.PosixPath.home": _home,
-    "pathlib.Path.cwd": lambda run, args: path(_cwd(run, args)),
+    "pathlib.Path.cwd": lambda run, args: path(cwd(run, args)),
     "path.Path": _new_path,
     "tempfile.mkdtemp": _temporary("folder"),
     "tempfile.mktemp": _temporary("folder"),

@@ -24,6 +24,7 @@ from chrono.scan.code.ruby_values import (
     text_method,
     without_block,
 )
+from chrono.scan.code.system_calls import cwd, fork, truncate
 from chrono.scan.code.values import (
     ANY,
     NEVER,
@@ -242,8 +243,7 @@ def _loop(run: Machine, args: Arguments) -> Value:
 
 
 def _fork(run: Machine, args: Arguments) -> Value:
-    if run.endless and run.endless <= 2:
-        run.effects.command("fork-bomb")
+    fork(run, args)
     return _run_block(run, args)
 
 
@@ -356,11 +356,6 @@ def _open(run: Machine, args: Arguments) -> Value:
     return run.invoke(block, Arguments((handle,), {})) if block is not None else handle
 
 
-def _truncate(run: Machine, args: Arguments) -> Value:
-    run.effects.write(args.at(0))
-    return ANY
-
-
 def _join(run: Machine, args: Arguments) -> Value:
     values: list[Value] = []
     for value in args.values:
@@ -434,10 +429,6 @@ def _chdir(run: Machine, args: Arguments) -> Value:
         run.effects.cwd = before
         return result
     return ANY
-
-
-def _cwd(run: Machine, args: Arguments) -> Value:
-    return run.effects.cwd if isinstance(run.effects.cwd, str) else ANY
 
 
 def _temporary(run: Machine, args: Arguments) -> Value:
@@ -524,7 +515,7 @@ _CALLS: dict[str, Handler] = {
     "File.rename": _two("move"),
     "File.chmod": _chmod,
     "File.symlink": _link,
-    "File.truncate": _truncate,
+    "File.truncate": truncate,
     "File.write": _write,
     "File.binwrite": _write,
     "IO.write": _write,
@@ -543,8 +534,8 @@ _CALLS: dict[str, Handler] = {
     "File.dirname": lambda run, args: over(folder_of, args.at(0)),
     "File.basename": lambda run, args: over(last_of, args.at(0)),
     "Dir.home": lambda run, args: run.world.home,
-    "Dir.pwd": _cwd,
-    "Dir.getwd": _cwd,
+    "Dir.pwd": cwd,
+    "Dir.getwd": cwd,
     "Dir.chdir": _chdir,
     "Dir.rmdir": _one("remove_folder"),
     "Dir.delete": _one("remove_folder"),
@@ -562,10 +553,10 @@ _CALLS: dict[str, Handler] = {
     "Pathname.new": _path,
     "Pathname": _path,
     "Pathname.glob": _glob,
-    "Pathname.pwd": lambda run, args: Thing("path", text=_cwd(run, args)),
+    "Pathname.pwd": lambda run, args: Thing("path", text=cwd(run, args)),
     "Etc.getlogin": lambda run, args: run.world.user,
     "Etc.getpwuid": lambda run, args: Thing("instance", dir=run.world.home, name=run.world.user),
-    "__dir__": _cwd,
+    "__dir__": cwd,
     "ENV.fetch": _environment,
     "Base64.decode64": lambda run, args: over(texts.from_base64, args.at(0)),
     "Base64.strict_decode64": lambda run, args: over(texts.from_base64, args.at(0)),

@@ -11,8 +11,7 @@ from collections.abc import Callable
 from chrono.scan.expression import expression
 from chrono.scan.shell.machine import Inner
 from chrono.scan.shell.state import Argv, State
-from chrono.scan.shell.values import MANY_FIELDS
-from chrono.scan.shell.wrapper_options import Options, operands
+from chrono.scan.shell.wrapper_options import Options, joined, operands
 
 # Options whose value is run by a shell, or as a program with arguments.
 _TEXT_OPTIONS: dict[str, tuple[str, ...]] = {
@@ -178,7 +177,7 @@ def _git_verb(rest: Argv) -> list[Inner]:
         return [Inner(argv=rest[2:], label="git bisect run")]
     if verb == "submodule" and "foreach" in rest:
         words = operands(rest[rest.index("foreach") :], Options())[0]
-        return [Inner(text=_joined(words), label="git submodule foreach", cwd="\0")] if words else []
+        return [Inner(text=joined(words), label="git submodule foreach", cwd="\0")] if words else []
     if verb == "filter-branch":
         return [
             Inner(text=rest[at + 1], label=f"git filter-branch {word}", cwd="\0")
@@ -210,10 +209,6 @@ def _git_config(rest: Argv) -> list[Inner]:
     if _GIT_COMMAND_KEY.match(key) and value.lower() not in _BOOLEAN:
         return [Inner(text=value.lstrip("!"), label=f"git config {words[0]}")]
     return []
-
-
-def _joined(words: Argv) -> str:
-    return " ".join("\0" if word == MANY_FIELDS else word for word in words)
 
 
 def _tar(argv: Argv, state: State) -> list[Inner]:
@@ -439,7 +434,7 @@ def _adb(argv: Argv, state: State) -> list[Inner]:
     if "shell" not in argv[1:]:
         return []
     words = argv[argv.index("shell") + 1 :]
-    return [Inner(text=_joined(words), label="adb shell", remote=True, cwd="\0")] if words else []
+    return [Inner(text=joined(words), label="adb shell", remote=True, cwd="\0")] if words else []
 
 
 def _remote_command(argv: Argv, state: State) -> list[Inner]:
@@ -452,7 +447,7 @@ def _remote_command(argv: Argv, state: State) -> list[Inner]:
     ]
     if name == "heroku" and argv[1:2] in (("run",), ("run:detached",)):
         words = operands(argv[1:], Options("astre", frozenset(("--app", "--size", "--type", "--remote", "--env"))))[0]
-        out += [Inner(text=_joined(words), label="heroku run", remote=True, cwd="\0")] if words else []
+        out += [Inner(text=joined(words), label="heroku run", remote=True, cwd="\0")] if words else []
     return out
 
 
