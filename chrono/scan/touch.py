@@ -309,6 +309,9 @@ def _ln(asked: Asked) -> Iterator[Claim]:
     forced = parsed.has_any(("-f", "--force"))
     null = forced and words[0] == "/dev/null"
     yield ("empty" if null else "link"), words[-1], True
+    if forced and not null and any(s.kind == "file" for s in asked.ground.spots(words[-1], asked.command.cwd)):
+        # The file gives way to the link: its content is gone as after a copy onto it.
+        yield "write", words[-1], False
     if isinstance(words[0], str) and not null:
         yield "read", words[0], False
 
