@@ -123,11 +123,16 @@ def integrity_of(
     return 22 if resets or "W1" not in passed else 0, text
 
 
-def completeness_of(notes: Notebook, open_sessions: int) -> str:
-    """The sentence on completeness."""
+UNTOLD = "whether anything is missing cannot be told"
+
+
+def completeness_of(notes: Notebook, open_sessions: int, exit_code: int) -> str:
+    """The sentence on completeness, beside an integrity of `exit_code`."""
     lost = [f for f in notes.findings if f.code in ("commit-without-record", "truncated", "log-missing")]
     if lost:
         return f"INCOMPLETE {lost[0].text}"
+    if exit_code == 21:
+        return UNTOLD
     if open_sessions:
         return f"{open_sessions} session{'s have' if open_sessions > 1 else ' has'} no end yet"
     return "nothing is missing that other records or savepoints name"

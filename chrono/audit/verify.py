@@ -404,7 +404,7 @@ class _Verification:
             open_sessions=sessions,
             exit_code=code,
             integrity=integrity,
-            completeness=completeness_of(self.notes, sessions),
+            completeness=completeness_of(self.notes, sessions, code),
             unanchored=tuple(self.unanchored),
         )
 

@@ -134,9 +134,13 @@ def verify(
         report = _with_quorum(ws, report, strict)
     if not unreadable:
         return report
+    from chrono.audit.report import UNTOLD
+
     told = f"the savepoints cannot be read: {unreadable}"
     report = report._replace(warnings=(*report.warnings, told))
-    return report if report.findings else report._replace(exit_code=21, integrity=f"CANNOT VERIFY {told}")
+    if report.findings:
+        return report
+    return report._replace(exit_code=21, integrity=f"CANNOT VERIFY {told}", completeness=UNTOLD)
 
 
 def with_copy(ws: Workspace, report: Report, path: str) -> Report:

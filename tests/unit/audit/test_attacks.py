@@ -406,6 +406,7 @@ def test_unsigned_records_fail_where_a_key_is_required(ground: Ground) -> None:
     assert (report.exit_code, report.integrity) == (
         21, "CANNOT VERIFY CHRONO_AUDIT_REQUIRE_KEY is set, and no key is pinned for this log"
     )  # fmt: skip
+    assert report.completeness == "whether anything is missing cannot be told"
     ground.command(log=ground.again(keys=KeySettings()))
     assert ground.verify().exit_code == 0
     assert found(ground.verify(require_key=True), "downgrade") == 0

@@ -128,6 +128,7 @@ def test_a_ref_to_nothing_leaves_the_savepoints_unverified_not_intact(ws: Worksp
     report = verify(Workspace(ws.layout, ws.home, ws.environ))
     assert (report.exit_code, report.findings) == (21, ())
     assert report.integrity.startswith("CANNOT VERIFY the savepoints")
+    assert report.completeness == "whether anything is missing cannot be told"
 
 
 @pytest.mark.parametrize("trick", ["replace", "grafts", "alternates"])
