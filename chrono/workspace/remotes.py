@@ -89,16 +89,25 @@ def remove(ws: Workspace, name: str, by: Actor, *, timeout_s: float = CLI_WAIT_S
     return found
 
 
-def forget_all(layout: ProjectLayout, home: HomeLayout) -> None:
-    """Deletes the list of a project that is about to go: addresses may hold passwords."""
+def forget_all(layout: ProjectLayout, home: HomeLayout) -> bool:
+    """Deletes the list of a project that is about to go: addresses may hold passwords.
+
+    False where there are lists, and the project's log does not say which one is its own.
+    """
     from chrono.audit.place import log_id, project_place
 
     try:
         log = log_id(project_place(layout))
-        if log is not None:
-            os.unlink(home.remotes(log))
-    except (FileNotFoundError, AuditUnverifiable):
+    except AuditUnverifiable:
+        log = None
+    if log is None:
+        folder = os.path.dirname(home.remotes(""))
+        return not os.path.isdir(folder) or not os.listdir(folder)
+    try:
+        os.unlink(home.remotes(log))
+    except FileNotFoundError:
         pass
+    return True
 
 
 def keep(ws: Workspace, remote: Remote) -> None:

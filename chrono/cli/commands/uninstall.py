@@ -49,7 +49,11 @@ def run(
     repositories = _git_hooks(screen)
     stopped = stop(screen.environ)
     if layout is not None:
-        forget_all(layout, home_layout(screen.environ))
+        home = home_layout(screen.environ)
+        if not forget_all(layout, home):
+            screen.warning(
+                f"this project's log cannot be read, so its addresses of remotes may still lie in {home.root}/remotes"
+            )
         shutil.rmtree(layout.dir)
     if json:
         screen.value(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,18 @@ def test_a_purge_deletes_the_addresses_too(project: Path, chrono: Any, tmp_path:
     assert list((home / "remotes").iterdir())
     assert chrono("uninstall", "--purge", "--yes", CHRONO_HOME=str(home)).code == 0
     assert not list((home / "remotes").iterdir()) and not (project / ".chrono").exists()
+
+
+@pytest.mark.parametrize("damage", [lambda log: log.unlink(), lambda log: log.write_bytes(b"not a log\n")])
+def test_a_purge_says_where_addresses_may_be_left(
+    project: Path, chrono: Any, tmp_path: Path, damage: Callable[[Path], object]
+) -> None:
+    home = tmp_path / "home"
+    chrono("init", "--adopt", CHRONO_HOME=str(home))
+    chrono("remote", "add", "origin", "https://me:hunter2@example.org/a.git", CHRONO_HOME=str(home))
+    damage(project / ".chrono/audit.jsonl")
+    ran = chrono("uninstall", "--purge", "--yes", CHRONO_HOME=str(home))
+    assert ran.code == 0 and f"{home}/remotes" in " ".join(ran.err.split())
 
 
 def test_push_fetch_and_clone_go_round(
