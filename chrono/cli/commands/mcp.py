@@ -19,7 +19,9 @@ def run(ctx: typer.Context) -> None:
 
     screen = screen_of(ctx)
     if find_spec("mcp") is None:
-        raise PluginError("the MCP server needs a package that is not installed", "pip install 'chrono-toolkit[mcp]'")
+        raise PluginError(
+            "the MCP server needs a package that is not installed", "in the checkout of chrono: pip install '.[mcp]'"
+        )
     from chrono.mcp.server import serve
 
     serve(here(), screen.environ)
