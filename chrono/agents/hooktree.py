@@ -161,6 +161,16 @@ def long_enough(timeout: object, *, unit_s: float = 1.0) -> bool:
     return timeout is None or (isinstance(timeout, int | float) and timeout * unit_s >= TIMEOUT_S)
 
 
+def every_tool(*also: str) -> Callable[[Place], bool]:
+    """Tells whether a hook is asked of every tool, by no matcher, "", "*" or one of `also`, and has time to answer."""
+
+    def closed(place: Place) -> bool:
+        named = scalar(place.group, "matcher")
+        return named in (None, "", "*", *also) and long_enough(scalar(place.handler, "timeout"))
+
+    return closed
+
+
 def _places(tree: HookTree, root: Node) -> Iterator[Place]:
     events: Node | None = root
     for key in tree.root:

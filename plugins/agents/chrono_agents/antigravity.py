@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chrono.agents.hooktree import TIMEOUT_S, HookTree, Place, long_enough, scalar
+from chrono.agents.hooktree import TIMEOUT_S, HookTree, every_tool, scalar
 from chrono.agents.jsontext import Node
 from chrono.agents.payload import Dialect, Tool
 from chrono.agents.protocol import OPEN_FAILURE
@@ -12,10 +12,6 @@ from chrono_agents.gemini import does, refuse
 
 def _entry(command: str) -> dict[str, object]:
     return {"matcher": ".*", "hooks": [{"type": "command", "command": command, "timeout": TIMEOUT_S}]}
-
-
-def _closed(place: Place) -> bool:
-    return scalar(place.group, "matcher") in (None, "", "*", ".*") and long_enough(scalar(place.handler, "timeout"))
 
 
 def _problems(root: Node) -> list[str]:
@@ -30,7 +26,7 @@ TREE = HookTree(
     root=("chrono",),
     entries={"PreToolUse": _entry, "PostToolUse": _entry},
     guards="PreToolUse",
-    closed=_closed,
+    closed=every_tool(".*"),
     problems=_problems,
 )
 

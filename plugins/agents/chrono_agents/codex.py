@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from chrono.agents.hooktree import TIMEOUT_S, HookTree, Place, long_enough, scalar
+from chrono.agents.hooktree import TIMEOUT_S, HookTree, every_tool
 from chrono.agents.payload import Dialect, Tool
 from chrono.agents.protocol import OPEN_FAILURE, WORKTREE, Call, PayloadRefused
 from chrono_agents import codex_trust
@@ -47,17 +47,13 @@ def _entry(event: str) -> object:
     return entry
 
 
-def _closed(place: Place) -> bool:
-    return scalar(place.group, "matcher") in (None, "", "*") and long_enough(scalar(place.handler, "timeout"))
-
-
 TREE = HookTree(
     client="codex",
     title="Codex",
     root=("hooks",),
     entries={event: _entry(event) for event in _EVENTS},  # type: ignore[misc]
     guards="PreToolUse",
-    closed=_closed,
+    closed=every_tool(),
     bom=False,
 )
 

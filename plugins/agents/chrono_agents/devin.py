@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chrono.agents.hooktree import TIMEOUT_S, HookTree, Place, long_enough, scalar
+from chrono.agents.hooktree import TIMEOUT_S, HookTree, every_tool
 from chrono.agents.payload import Dialect, Tool
 from chrono.agents.protocol import OPEN_FAILURE
 from chrono_agents.client import UNTRIED, Client, Listed, does_like_claude, probe_like_claude, refuse_like_claude
@@ -12,17 +12,13 @@ def _entry(command: str) -> dict[str, object]:
     return {"matcher": "*", "hooks": [{"type": "command", "command": command, "timeout": TIMEOUT_S}]}
 
 
-def _closed(place: Place) -> bool:
-    return scalar(place.group, "matcher") in (None, "", "*") and long_enough(scalar(place.handler, "timeout"))
-
-
 TREE = HookTree(
     client="devin",
     title="Devin",
     root=("hooks",),
     entries={"PreToolUse": _entry, "PostToolUse": _entry},
     guards="PreToolUse",
-    closed=_closed,
+    closed=every_tool(),
 )
 
 ADAPTER = Client(

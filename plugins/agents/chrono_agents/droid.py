@@ -5,7 +5,7 @@ Its file lists the events at the top, its calls have no id, and an `ask` lets th
 
 from __future__ import annotations
 
-from chrono.agents.hooktree import TIMEOUT_S, HookTree, Place, long_enough, scalar
+from chrono.agents.hooktree import TIMEOUT_S, HookTree, every_tool
 from chrono.agents.payload import Dialect, Tool
 from chrono.agents.protocol import OPEN_FAILURE
 from chrono_agents.client import Client, Listed, does_like_claude, probe_like_claude, refuse_like_claude
@@ -22,17 +22,13 @@ def _entry(event: str) -> object:
     return entry
 
 
-def _closed(place: Place) -> bool:
-    return scalar(place.group, "matcher") in (None, "", "*", ".*") and long_enough(scalar(place.handler, "timeout"))
-
-
 TREE = HookTree(
     client="droid",
     title="Droid",
     root=(),
     entries={event: _entry(event) for event in _EVENTS},  # type: ignore[misc]
     guards="PreToolUse",
-    closed=_closed,
+    closed=every_tool(".*"),
 )
 
 ADAPTER = Client(
