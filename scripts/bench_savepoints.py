@@ -387,7 +387,7 @@ def report(rows: list[Row]) -> str:
         if tree != shown:
             lines.append(f"\n{tree}")
             shown = tree
-        ratios = " ".join(f"{row.ratio:.2g}".rjust(6) for row in same)
+        ratios = " ".join((f"{row.ratio:.2g}" if row.ratio < 100 else f"{row.ratio:,.0f}").rjust(6) for row in same)
         goal = same[0].goal
         verdict = ""
         if goal is not None:
