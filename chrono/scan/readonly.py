@@ -234,10 +234,6 @@ def _yq(parsed: Parsed, command: Command) -> bool:
     return not parsed.has_any(("-i", "--inplace", "--in-place", "-s", "--split-exp"))
 
 
-def _xxd(parsed: Parsed, command: Command) -> bool:
-    return len(parsed.words) < 2
-
-
 def _history(parsed: Parsed, command: Command) -> bool:
     return not parsed.flags
 
@@ -251,7 +247,7 @@ def _less(parsed: Parsed, command: Command) -> bool:
 
 
 def _second_word_writes(parsed: Parsed, command: Command) -> bool:
-    """`uniq in out` writes its second argument."""
+    """`uniq in out` and `xxd in out` write their second argument."""
     return len(parsed.words) < 2
 
 
@@ -325,7 +321,7 @@ _CAREFUL: dict[str, Callable[[Parsed, Command], bool]] = {
     "mawk": _awk,
     "tree": _tree,
     "yq": _yq,
-    "xxd": _xxd,
+    "xxd": _second_word_writes,
     "history": _history,
     "rg": _rg,
     "less": _less,

@@ -508,10 +508,6 @@ def _unzip(asked: Asked) -> Iterator[Claim]:
     return _all(asked.parsed.values("-d"), "write")
 
 
-def _gzip(asked: Asked) -> Iterator[Claim]:
-    return _all(asked.parsed.words, "read")
-
-
 def _write(asked: Asked) -> Iterator[Claim]:
     return _all(asked.parsed.words, "write")
 
@@ -647,7 +643,7 @@ _READERS: dict[str, Reader] = {
     "zip": _archive,
     **dict.fromkeys(("7z", "7za", "7zz", "rar"), _archive),
     "unzip": _unzip,
-    "gzip": _gzip,
+    "gzip": _read,
     "patch": _patch,
     "edit-file": _write,
     "git": _git,
