@@ -129,12 +129,15 @@ def begin_of(line: bytes) -> Begin | None:
     try:
         record = read(line)
         said = record.act["segment"]
-        assert isinstance(said, dict)
+        if record.ev != "segment.open" or not isinstance(said, dict):
+            return None
         first, offset, before, hashes = said["first"], said["offset"], said["before"], said["hashes"]
-        assert isinstance(first, int) and isinstance(offset, int) and isinstance(before, int)
-        assert isinstance(hashes, list) and record.ev == "segment.open"
+        if not (isinstance(first, int) and isinstance(offset, int) and isinstance(before, int)):
+            return None
+        if not isinstance(hashes, list):
+            return None
         parts = tuple(bytes.fromhex(part) for part in hashes if isinstance(part, str))
-    except (NotCanonical, KeyError, ValueError, AssertionError):
+    except (NotCanonical, KeyError, ValueError):
         return None
     fits = first == record.n and 0 <= before < first <= offset and len(parts) == first.bit_count()
     return Begin(first, offset, before, parts, record.log, record.prev) if fits else None

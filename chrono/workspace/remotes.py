@@ -217,18 +217,21 @@ def _read(ws: Workspace) -> tuple[Remote, ...]:
         if not isinstance(value, dict) or value.get("version") != 1:
             raise ValueError("another version")
         rows = value["remotes"]
-        assert isinstance(rows, list)
+        if not isinstance(rows, list):
+            raise ValueError("no list")
         return tuple(_remote(row) for row in rows)
     except FileNotFoundError:
         return ()
-    except (OSError, NotCanonical, ValueError, KeyError, AssertionError, UsageError) as error:
+    except (OSError, NotCanonical, ValueError, KeyError, UsageError) as error:
         raise RemoteError(f"the list of remotes {path} is damaged: {error}", "delete it, then add them again") from None
 
 
 def _remote(row: Json) -> Remote:
-    assert isinstance(row, dict)
+    if not isinstance(row, dict):
+        raise ValueError("an entry that is no object")
     name, url, secrets, keys = (row[key] for key in ("name", "url", "secrets", "keys"))
-    assert isinstance(name, str) and isinstance(url, str) and isinstance(secrets, list) and isinstance(keys, dict)
+    if not (isinstance(name, str) and isinstance(url, str) and isinstance(secrets, list) and isinstance(keys, dict)):
+        raise ValueError("an entry of other kinds of values")
     return Remote(
         name,
         address(_plain(url)),
