@@ -429,6 +429,7 @@ RUNNERS = (
     Mini("django-manage", "python manage.py wipe", {"manage.py": "import sys\n@@\n"}, "python"),
     Mini("mise-exec", "mise exec -- bash x.sh", {"x.sh": "@@\n"}),
     Mini("mise-task", "mise run clean", {"mise.toml": "[tasks.clean]\nrun = '@@'\n"}),
+    Mini("direnv-allow", "direnv allow", {".envrc": "@@\n"}),
     Mini("direnv-exec", "direnv exec . ./x.sh", {"x.sh": "@@\n"}),
     Mini("dotenv-run", "dotenv run -- sh x.sh", {"x.sh": "@@\n"}),
 )

@@ -34,7 +34,9 @@ def from_compose(scene: Scene) -> Answers:
     answers: Answers = []
     for path in paths:
         file = scene.read(path) if path else None
-        if isinstance(file, File):
+        if isinstance(file, Refusal):
+            answers.append(file)
+        elif file is not None:
             answers += _services(scene, file)
     return answers
 

@@ -273,7 +273,7 @@ def _direnv(scene: Scene) -> Answers:
     for path in (f"{named}/.envrc", named):
         file = scene.read(path) if scene.exists(path) else None
         if isinstance(file, Refusal):
-            return []
+            return [] if path == named else [file]
         if file is not None:
             return [scene.start(file.text, "bash", scene.shown(file.path), file=file)]
     return []

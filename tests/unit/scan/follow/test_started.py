@@ -181,6 +181,16 @@ def test_a_script_that_cannot_be_judged_is_refused() -> None:
     assert folder.kind == "file"
 
 
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [("direnv allow", ".envrc"), ("docker compose up", "compose.yaml"), ("docker compose -f a.yml up", "a.yml")],
+)
+def test_what_a_file_would_start_is_refused_where_it_cannot_be_read(line: str, name: str) -> None:
+    (refusal,) = started(command(line), world({name: "1"}, too_large=(f"{PROJECT}/{name}",)), depth=0)
+    assert isinstance(refusal, Refusal)
+    assert refusal.why == f"{name} would run but is larger than 1 MB"
+
+
 def test_a_compiled_program_is_silent() -> None:
     assert follow("./app", {"app": b"\x7fELF\x02\x01"}) == []
 
