@@ -61,6 +61,11 @@ def is_file_name(name: bytes) -> bool:
     return name not in (b"", b".", b"..") and b"/" not in name and b"\0" not in name
 
 
+def is_forged(entry: bytes) -> bool:
+    """Whether a tree entry is an escape that we never write: of nothing, or of what no file can be called."""
+    return entry.startswith(_ESCAPE) and file_name(entry) == entry
+
+
 def _offends(name: bytes, is_link: bool) -> bool:
     bare = _HFS_IGNORED.sub(b"", name)
     if name.startswith(_ESCAPE) or _DOT_GIT.search(name) or _DOT_GIT.search(bare):

@@ -17,7 +17,7 @@ from chrono.store.contents import Contents
 from chrono.store.disk import Disk
 from chrono.store.metadata import EMPTY, Metadata
 from chrono.store.metadata import parse as parse_metadata
-from chrono.store.names import file_name, is_ours_to_leave
+from chrono.store.names import file_name, is_file_name, is_forged, is_ours_to_leave
 from chrono.store.objects import Objects
 from chrono.store.savepoint import Savepoint, decode
 from chrono.tuples import NamedTuple
@@ -152,8 +152,8 @@ def _tree(held: dict[bytes, Object], oid: bytes) -> list[tree.TreeEntry]:
     names = [file_name(entry.name) for entry in entries]
     if len(set(names)) != len(names) or any(entry.mode not in _KINDS for entry in entries):
         raise BadParcel("a folder of the files has a name twice, or an entry of no known kind")
-    for name in names:
-        if name in (b"", b".", b"..") or b"/" in name or b"\0" in name or is_ours_to_leave(b"x/" + name):
+    for entry, name in zip(entries, names, strict=True):
+        if not is_file_name(name) or is_forged(entry.name) or is_ours_to_leave(b"x/" + name):
             raise BadParcel(f"a folder of the files holds {os.fsdecode(name)!r}, which is no name for a file")
     if tree.build(entries) != data:
         raise BadParcel("a folder of the files is not written as git writes one")
