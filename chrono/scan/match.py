@@ -272,7 +272,10 @@ def _remember(command: Command, ground: Ground, history: History) -> None:
         if words[:2] == ("worktree", "add") and len(words) > 2:
             _made(words[2], command, ground, history)
         elif words[:1] == ("init",):
-            history.new_repository = True
+            folder = words[1] if len(words) > 1 else "."
+            if isinstance(folder, str):  # of one that is there already, `init` makes nothing new
+                spots = ground.spots(f"{folder}/.git", command.cwd)
+                history.new_repository |= all(spot.exists is False for spot in spots)
             for word in words[1:2]:
                 _made(word, command, ground, history)
         elif words[:2] == ("remote", "add") and not history.new_repository:

@@ -32,8 +32,13 @@ def test_a_push_to_it_names_the_address() -> None:
     [
         (f"git remote add loot {URL} && git push loot --all", "ask"),
         (f"git remote add upstream {URL} && git fetch upstream && git push origin main", "allow"),
+        (f"git init && git remote add loot {URL} && git push loot --all", "ask"),  # the project is no new one
         (
-            f"git init && git add . && git commit -m x && git remote add origin {URL} && git push -u origin main",
+            f"git init n && cd n && git commit -m x && git remote add origin {URL} && git push -u origin main",
+            "allow",
+        ),
+        (
+            f"mkdir n && cd n && git init && git commit -m x && git remote add origin {URL} && git push origin main",
             "allow",
         ),
     ],
