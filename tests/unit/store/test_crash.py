@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import resource
 import shutil
@@ -61,11 +62,6 @@ def dies_at(step: int) -> Disk:
     return Volatile(at_step)
 
 
-# A commit's id holds the time, and the folder under objects/ that it falls into may be there already:
-# a run may make a step or two less than the one that was counted.
-SPARE = 2
-
-
 def killed(action: Callable[[], None]) -> bool:
     """Runs `action` in a child; whether it was killed rather than done."""
     pid = os.fork()
@@ -84,7 +80,11 @@ def killed(action: Callable[[], None]) -> bool:
 
 
 def steps_of(action: Callable[[Disk], None]) -> int:
-    """How many changes `action` makes, counted in a child."""
+    """How many changes `action` makes, counted in a child.
+
+    Another run may make a step or two more or less: a commit's id holds the time, and the folder under objects/
+    that it falls into may be there already. What must meet every step uses `kills` instead.
+    """
     reader, writer = os.pipe()
     count = [0]
 
@@ -99,6 +99,20 @@ def steps_of(action: Callable[[Disk], None]) -> int:
     os.close(writer)
     with os.fdopen(reader) as file:
         return int(file.read())
+
+
+def kills(
+    action: Callable[[Disk], None], reset: Callable[[], object], *, first: int = 0, every: int = 1
+) -> Iterator[int]:
+    """Runs `action` from a `reset` ground, killed before each `every`-th change, until one run outlives its kill.
+
+    Yields the number of the change before which the process died.
+    """
+    for step in itertools.count(first, every):
+        reset()
+        if not killed(lambda step=step: action(dies_at(step))):
+            return
+        yield step
 
 
 def fsck(store: Store) -> None:
@@ -206,45 +220,37 @@ def scene(in_memory: Path) -> Scene:
 
 
 def test_a_restore_killed_at_any_step_is_finished_or_undone(scene: Scene) -> None:
-    scene.reset()
-    total = steps_of(scene.roll_back)
-    assert scene.project.state() == scene.target_state
-    assert total >= 40
-    for step in range(total):
-        scene.reset()
-        assert killed(lambda step=step: scene.roll_back(dies_at(step))) or step >= total - SPARE
+    step = 0
+    for step in kills(scene.roll_back, scene.reset):
         scene.check_no_file_is_torn_or_missing()
         began = Store.open(scene.project.layout).pending() is not None
         left = scene.project.state()
         abort = step % 2 == 0
         scene.recover(abort=abort)
         wanted = (scene.pre_state if abort else scene.target_state) if began else left
-        assert scene.project.state() == wanted, f"step {step} of {total}"
+        assert scene.project.state() == wanted, f"step {step}"
         assert wanted in (scene.pre_state, scene.target_state)
         store = Store.open(scene.project.layout)
         assert store.pending() is None
         assert os.listdir(scene.project.layout.stage) == [] if began else True
+    assert scene.project.state() == scene.target_state
+    assert step >= 40
 
 
 @pytest.mark.slow
 def test_a_recovery_killed_at_any_step_is_recovered_too(scene: Scene) -> None:
-    scene.reset()
-    total = steps_of(scene.roll_back)
-    for step in range(3, total, 7):
-        scene.reset()
-        assert killed(lambda step=step: scene.roll_back(dies_at(step))) or step >= total - SPARE
+    half = f"{scene.saved}.half"
+
+    def reset() -> None:
+        subprocess.run(["rm", "-rf", str(scene.project.root)], check=True)
+        subprocess.run(["cp", "-a", half, str(scene.project.root)], check=True)
+
+    for step in kills(scene.roll_back, scene.reset, first=3, every=7):
         if Store.open(scene.project.layout).pending() is None:
             continue
-        subprocess.run(["rm", "-rf", str(scene.saved) + ".half"], check=True)
-        subprocess.run(["cp", "-a", str(scene.project.root), str(scene.saved) + ".half"], check=True)
-        inner_total = steps_of(lambda disk: scene.recover(abort=False, disk=disk))
-        for inner in range(0, inner_total, 2):
-            subprocess.run(["rm", "-rf", str(scene.project.root)], check=True)
-            subprocess.run(["cp", "-a", str(scene.saved) + ".half", str(scene.project.root)], check=True)
-            assert (
-                killed(lambda inner=inner: scene.recover(abort=False, disk=dies_at(inner)))
-                or inner >= inner_total - SPARE
-            )
+        subprocess.run(["rm", "-rf", half], check=True)
+        subprocess.run(["cp", "-a", str(scene.project.root), half], check=True)
+        for inner in kills(lambda disk: scene.recover(abort=False, disk=disk), reset, every=2):
             scene.check_no_file_is_torn_or_missing()
             began = Store.open(scene.project.layout).pending() is not None
             scene.recover(abort=False)
@@ -267,14 +273,14 @@ def test_a_save_killed_at_any_step_leaves_a_whole_store(in_memory: Path, files: 
         with store.lock(5):
             save_locked(store, "manual")
 
-    total = steps_of(save)
-    assert total >= 20
-    state = project.state()
-    seen: set[CommitId | None] = set()
-    for step in range(total):
+    def reset() -> None:
         subprocess.run(["rm", "-rf", str(project.root)], check=True)
         subprocess.run(["cp", "-a", str(project.root) + ".saved", str(project.root)], check=True)
-        assert killed(lambda step=step: save(dies_at(step))) or step >= total - SPARE
+
+    state = project.state()
+    step = 0
+    seen: set[CommitId | None] = set()
+    for step in kills(save, reset):
         store = project.reopen(Volatile())
         head = store.ref("refs/heads/main")
         seen.add(head if head == first else None)
@@ -289,6 +295,7 @@ def test_a_save_killed_at_any_step_leaves_a_whole_store(in_memory: Path, files: 
             fsck(store)
         assert project.store.changes(commit, None) == ()
         assert project.state() == state
+    assert step >= 20
     assert seen == {first, None}, "the kills must fall on both sides of the ref"
 
 

@@ -24,7 +24,7 @@ from chrono.store.disk import Disk
 from chrono.store.repository import Store
 
 from .conftest import Project, save_locked
-from .test_crash import Volatile, dies_at, fsck, killed, steps_of
+from .test_crash import Volatile, fsck, kills
 
 
 class _Any(frozenset[CommitId]):
@@ -295,11 +295,8 @@ class Aged:
 
 def check_killed(tmp_path: Path, every: int) -> None:
     aged = Aged(tmp_path)
-    steps = steps_of(aged.tidy)
-    assert steps > 60
-    for step in [*range(1, steps, every), steps - 1]:
-        aged.reset()
-        assert killed(lambda step=step: aged.tidy(dies_at(step)))
+    step = 0
+    for step in kills(aged.tidy, aged.reset, first=1, every=every):
         store = Store.open(aged.project.layout)
         found = contents(store)
         assert {commit: found[commit] for commit in aged.kept} == aged.kept, step
@@ -307,6 +304,8 @@ def check_killed(tmp_path: Path, every: int) -> None:
             fsck(store)
         aged.tidy(Volatile())
         assert contents(store) == aged.kept, step
+    assert step > 30
+    assert contents(Store.open(aged.project.layout)) == aged.kept
     fsck(Store.open(aged.project.layout))
 
 
