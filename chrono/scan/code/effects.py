@@ -51,6 +51,7 @@ class Effects:
         self.files: dict[str, str] = {}
         self.given: dict[str, str] = {}
         self.processes: tuple[tuple[Word, ...], ...] = ()
+        self.selects_processes = False
         self.attempts = 0
         self._evaluations = 0
         self._commands: dict[Command, None] = {}
@@ -163,6 +164,16 @@ class Effects:
         """The names in a folder are asked for; those in /proc are processes."""
         if folder == "/proc" or (isinstance(folder, str) and folder.startswith(("/proc/*", "/proc/["))):
             self.processes = (("ls", "/proc"),)
+
+    def kill(self, signal: object, *targets: object) -> None:
+        """Processes get a signal (`"KILL"`, 9). A target that is not known is one of those that were listed before:
+        all of them, unless the program looks at what each one is."""
+        named = text_of(("-", *pieces_of(str(signal) if isinstance(signal, int) else signal)))
+        words = [word_of(str(target) if isinstance(target, int) else target) for target in targets]
+        listed = () if signal == 0 or all(isinstance(word, str) for word in words) else self.processes
+        if listed and not self.selects_processes:
+            words = ["-1"]
+        self.command("kill", word_of(named), *words, upstream=listed)
 
     def content(self, target: object) -> object:
         """What a file holds, where it is small and known; for code and lists of targets that are kept in files."""

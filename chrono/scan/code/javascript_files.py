@@ -102,6 +102,7 @@ def looked_at(run: Machine, name: str, args: Arguments) -> Value:
     """Calls of fs that change nothing, and what they give."""
     first = args.at(0)
     if name in ("readdir", "readDir", "opendir"):
+        run.effects.lists(first)
         if set(args, "withFileTypes") or name != "readdir":
             return finish(run, args, Items((), Thing("path", text=over(below, first))))
         return finish(run, args, Items((), Text((Wild("*"),))))

@@ -371,8 +371,7 @@ def _connect(run: Machine, args: Arguments) -> Value:
 
 def _kill(run: Machine, args: Arguments) -> Value:
     signal = args.at(1)
-    flag = f"-{signal}" if isinstance(signal, str | int) else "-15"
-    run.effects.command("kill", flag, run.effects.word(str(args.at(0)) if isinstance(args.at(0), int) else args.at(0)))
+    run.effects.kill(signal if isinstance(signal, str | int) else 15, args.at(0))
     return ANY
 
 
@@ -418,6 +417,7 @@ def _glob(run: Machine, args: Arguments) -> Value:
     values: list[Value] = []
     more: Value = None
     for option in elements(args.at(0))[0] if isinstance(args.at(0), Items) else alternatives(args.at(0)):
+        run.effects.lists(option)
         found = globbed(base, option)
         values += found.values
         more = found.more if more is None else more

@@ -191,13 +191,9 @@ def _chown(run: Machine, args: Arguments) -> Value:
 
 
 def _kill(run: Machine, args: Arguments) -> Value:
-    values = [str(v) if isinstance(v, int) else v for v in _flat(args)]
+    values = _flat(args)
     if values:
-        run.effects.command(
-            "kill",
-            run.effects.word(text_of(("-", *pieces_of(values[0])))),
-            *map(run.effects.word, values[1:]),
-        )
+        run.effects.kill(values[0], *values[1:])
     return ANY
 
 
@@ -232,6 +228,7 @@ def _open(run: Machine, args: Arguments) -> Value:
 
 def _opendir(run: Machine, args: Arguments) -> Value:
     run.module.variables["\0opened"] = args.at(1)
+    run.effects.lists(args.at(1))
     return ANY
 
 
@@ -243,6 +240,7 @@ def _glob(run: Machine, args: Arguments) -> Value:
     found = Items()
     for option in alternatives(_topic(run, args)[0]):
         if isinstance(option, str):
+            run.effects.lists(option)
             for word in option.split() or [""]:
                 word = run.world.home + word[1:] if word.startswith("~/") or word == "~" else word
                 more = globbed("", word)

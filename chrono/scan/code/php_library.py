@@ -315,6 +315,7 @@ def _glob(run: Machine, args: Arguments) -> Value:
         last = pattern.pieces[-1]
         cut = last.rfind("/") + 1
         return Items((), text_of((*pattern.pieces[:-1], last[:cut], Wild(last[cut:]))))
+    run.effects.lists(pattern)
     return globbed("", pattern)
 
 
@@ -378,11 +379,7 @@ def _define(run: Machine, args: Arguments) -> Value:
 
 def _kill(run: Machine, args: Arguments) -> Value:
     pid, signal = args.at(0), args.at(1)
-    run.effects.command(
-        "kill",
-        f"-{signal}" if isinstance(signal, int) else "-15",
-        run.effects.word(str(pid) if isinstance(pid, int) else pid),
-    )
+    run.effects.kill(signal if isinstance(signal, int) else 15, pid)
     return ANY
 
 

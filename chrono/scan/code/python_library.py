@@ -315,16 +315,8 @@ def _dup2(run: Machine, args: Arguments) -> Value:
 
 def _kill(run: Machine, args: Arguments) -> Value:
     signal = args.at(1)
-    flag = (
-        f"-{signal}"
-        if isinstance(signal, int)
-        else "-9"
-        if isinstance(signal, Ref) and "KILL" in signal.name
-        else "-15"
-    )
-    target = run.effects.word(str(args.at(0)) if isinstance(args.at(0), int) else args.at(0))
-    listed = () if isinstance(target, str) else run.effects.processes
-    run.effects.command("kill", flag, target, upstream=listed)
+    killing = isinstance(signal, Ref) and "KILL" in signal.name
+    run.effects.kill(signal if isinstance(signal, int) else 9 if killing else 15, args.at(0))
     return ANY
 
 

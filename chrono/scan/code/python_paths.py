@@ -362,6 +362,8 @@ def _pure_path_method(run: Machine, text: Value, name: str, args: Arguments) -> 
         return path(over(lambda v: absolute(run.effects.cwd, v), text))
     if name in ("joinpath", "__truediv__"):
         return over(lambda *parts: path(join_path(*parts)), text, *args.values)
+    if name in ("iterdir", "listdir", "files", "dirs", "glob"):
+        run.effects.lists(text)
     if name in ("iterdir", "listdir", "files", "dirs"):
         return Items((), path(over(below, text)))
     if name in ("glob", "rglob"):

@@ -5,6 +5,7 @@ What a language consists of (its Language) is left to its own file, reading to i
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from chrono.scan.code.arguments import argument_values
@@ -17,6 +18,8 @@ from chrono.scan.world import World
 from chrono.tuples import NamedTuple
 
 _SMALL = 60_000
+_SELECTS = re.compile(r"\b(?:cmdline|comm|status|stat|exe|environ|cwd)[\"'`]")
+"""Signs that a program that lists the processes also looks at what each of them is."""
 
 
 class Language(NamedTuple):
@@ -52,6 +55,7 @@ def run_source(
     effects = Effects(world, name=name, cwd=world.cwd if cwd is None else cwd, via=via, span=span)
     effects.stdin = stdin
     effects.given.update(files)
+    effects.selects_processes = _SELECTS.search(source) is not None
     tells = any(word in source for word in language.telling)
     if len(source) > _SMALL and not tells:
         return effects.evaluation()

@@ -248,11 +248,8 @@ def _fork(run: Machine, args: Arguments) -> Value:
 
 
 def _kill(run: Machine, args: Arguments) -> Value:
-    words = [str(v) if isinstance(v, int) else v for v in args.values]
-    if words:
-        run.effects.command(
-            "kill", run.effects.word(text_of(("-", *pieces_of(words[0])))), *map(run.effects.word, words[1:])
-        )
+    if args.values:
+        run.effects.kill(args.values[0], *args.values[1:])
     return ANY
 
 
@@ -395,6 +392,7 @@ def _glob(run: Machine, args: Arguments) -> Value:
                 more: Value = text_of((*option.pieces[:-1], last[:cut], Wild(last[cut:].rpartition("/")[2])))
                 values: list[Value] = []
             else:
+                run.effects.lists(option)
                 named = globbed(base, option)
                 values, more = named.values, named.more
             found.values += values
@@ -405,6 +403,7 @@ def _glob(run: Machine, args: Arguments) -> Value:
 
 def _children(full: bool) -> Handler:
     def call(run: Machine, args: Arguments) -> Value:
+        run.effects.lists(args.at(0))
         found = Items((), over(below, args.at(0)) if full else Text((Wild("*"),)))
         block = block_of(args)
         return list_method(run, found, "each", Arguments((block,), {})) if block is not None else found
@@ -636,6 +635,7 @@ def _path_method(run: Machine, owner: Thing, name: str, args: Arguments) -> Valu
     elif name in ("parent", "dirname"):
         return Thing("path", text=over(folder_of, text))
     elif name in ("children", "each_child", "entries", "glob", "find"):
+        run.effects.lists(text)
         found = Items((), Thing("path", text=over(below, text)))
         if name == "glob":
             named = globbed(text, args.at(0))

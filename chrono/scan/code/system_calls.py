@@ -20,6 +20,7 @@ def cwd(run: Machine, args: Arguments) -> Value:
 
 def entries(run: Machine, args: Arguments) -> Value:
     """The names in a folder."""
+    run.effects.lists(args.at(0))
     return Items((), Text((Wild("*"),)))
 
 

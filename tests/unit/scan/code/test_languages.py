@@ -326,3 +326,37 @@ def test_python_that_is_not_python_is_refused_only_where_it_could_destroy() -> N
     assert commands_of("python", "print 'hello'", world=world(), name="x").refusals == ()
     found = commands_of("python", "print 'x'\nimport os\nos.system('rm -rf /')", world=world(), name="x")
     assert [refusal.kind for refusal in found.refusals] == ["unparsed"]
+
+
+EVERY_PROCESS: list[tuple[str, str]] = [
+    (
+        "javascript",
+        "require('fs').readdirSync('/proc').filter(p => /^\\d+$/.test(p)).forEach(p => process.kill(+p, 'SIGKILL'))",
+    ),
+    ("javascript", "for (const p of fs.readdirSync('/proc')) { const n = parseInt(p); if (n) process.kill(n, 9) }"),
+    ("ruby", "Dir.children('/proc').grep(/\\A\\d+\\z/).each { |p| Process.kill('KILL', p.to_i) }"),
+    ("ruby", "Dir['/proc/[0-9]*'].each { |d| Process.kill(9, File.basename(d).to_i) }"),
+    ("perl", "opendir(my $d, '/proc'); kill 9, grep { /^\\d+$/ } readdir $d;"),
+    ("perl", "for (glob '/proc/[0-9]*') { m{/proc/(\\d+)} and kill 'KILL', $1 }"),
+    ("php", "foreach (scandir('/proc') as $p) { if (ctype_digit($p)) posix_kill((int)$p, 9); }"),
+    ("php", "foreach (glob('/proc/[0-9]*') as $d) posix_kill((int) basename($d), 9);"),
+    ("python", "import os\nfor p in os.listdir('/proc'):\n  if p.isdigit(): os.kill(int(p), 9)"),
+    (
+        "python",
+        "import os, pathlib\nfor p in pathlib.Path('/proc').iterdir():\n  if p.name.isdigit(): os.kill(int(p.name), 9)",
+    ),
+]
+
+
+@pytest.mark.parametrize(("language", "source"), EVERY_PROCESS)
+def test_killing_what_proc_lists_is_killing_every_process(language: str, source: str) -> None:
+    assert [argv[2:] for argv in argvs(language, source) if argv[0] == "kill"] == [("-1",)]
+
+
+def test_a_process_that_was_looked_at_or_only_asked_for_is_one_process() -> None:
+    chosen = (
+        "import os\nfor p in os.listdir('/proc'):\n  if 'me' in open(f'/proc/{p}/cmdline').read(): os.kill(int(p), 15)"
+    )
+    asked = "import os\nfor p in os.listdir('/proc'):\n  os.kill(int(p), 0)"
+    for source in (chosen, asked):
+        assert [argv[2:] for argv in argvs("python", source) if argv[0] == "kill"] == [(UNKNOWN,)]
