@@ -1,11 +1,14 @@
-"""Owns serving HTTP on a free port of loopback, which every fake server of the tests stands on.
+"""Owns ports of loopback: serving HTTP on a free one, which every fake server of the tests stands on, and holding one.
 
 What is answered is left to the handlers.
 """
 
 from __future__ import annotations
 
+import socket
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
@@ -42,3 +45,15 @@ class Loopback(ThreadingHTTPServer):
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+@contextmanager
+def held_port(port: int = 0) -> Iterator[int]:
+    """A port at which nobody listens and that the kernel gives to nobody else; who asks for it by number may have it.
+
+    A port that was found free and let go belongs to whoever asks next, in a suite of several processes a stranger.
+    """
+    with socket.socket() as holder:
+        holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # else a server could not take it over
+        holder.bind(("127.0.0.1", port))
+        yield holder.getsockname()[1]

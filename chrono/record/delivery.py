@@ -135,12 +135,12 @@ class Delivery:
         if refused:
             raise DeliveryError(refused[0], f"{len(refused)} records were set aside; they are in the local store")
 
-    def close(self, *, last_wait_s: float = LAST_WAIT_S) -> None:
+    def close(self) -> None:
         """Delivers as long as the plane takes something, what other processes left for at most `timeout_s`, and ends;
         idempotent. Another process delivers the rest."""
         answers = self._trouble is None or self._trouble.status_code is not None
         if self._sender is not None and self._thread is not None and answers:
-            patience_s = min(last_wait_s, self._pace.timeout_s)
+            patience_s = min(LAST_WAIT_S, self._pace.timeout_s)
             if self._delivered(self._writer.written, patience_s):
                 self._others_delivered(patience_s)
         with self._changed:

@@ -12,6 +12,7 @@ from chrono.record.errors import ControlPlaneError, DeliveryError
 from chrono.record.settings import Settings
 from chrono.record.storesink import StoreSink, open_sink
 from tests.unit.record.test_delivery import AT, TRACE, envelope, span
+from tests.waiting import LONG_S
 
 
 class Client:
@@ -42,7 +43,7 @@ class Client:
 
 
 def recorded(client: Client, store: Path) -> StoreSink:
-    sink = open_sink(Settings(store=str(store), fail_open=False, timeout=2.0), client)
+    sink = open_sink(Settings(store=str(store), fail_open=False, timeout=LONG_S), client)
     sink.put_trace(TraceEntry(TRACE, "named", {}, AT))
     for number in range(4):
         sink.put_envelope(envelope(number))

@@ -79,7 +79,7 @@ def test_a_child_does_not_inherit_who_waited(rests: list[float]) -> None:
 
 
 def test_a_thread_at_work_lets_another_in_long_before_its_time_is_up() -> None:
-    """With the real interpreter, told to take a thread off after 50 ms only."""
+    """With the real interpreter, told to take a thread off after 5 s only."""
     pace, stop = Courtesy(Program()), threading.Event()
 
     def work() -> None:
@@ -90,9 +90,9 @@ def test_a_thread_at_work_lets_another_in_long_before_its_time_is_up() -> None:
     usual, thread = sys.getswitchinterval(), threading.Thread(target=work)
     took = []
     thread.start()
-    sys.setswitchinterval(0.05)
+    sys.setswitchinterval(5)
     try:
-        for _ in range(20):
+        for _ in range(9):
             began = time.perf_counter()
             time.sleep(0.0001)
             took.append(time.perf_counter() - began)
@@ -100,4 +100,4 @@ def test_a_thread_at_work_lets_another_in_long_before_its_time_is_up() -> None:
         sys.setswitchinterval(usual)
         stop.set()
         thread.join()
-    assert sorted(took)[len(took) // 2] < 0.02
+    assert sorted(took)[len(took) // 2] < 1

@@ -15,6 +15,7 @@ from chrono import record as chronicle
 from chrono.record.entry import EnvelopeEntry, encode
 from chrono.record.sink import MemorySink
 from chrono.trace.entities import Envelope
+from tests.waiting import LONG_S
 
 
 @chronicle.boundary("search")
@@ -277,11 +278,11 @@ def test_a_value_that_holds_itself_costs_nothing(sink: MemorySink) -> None:
     knot: dict[str, Any] = {}
     for name in "abcd":
         knot[name] = knot
-    began = time.perf_counter()
+    began = time.process_time()
     with chronicle.record():
         chronicle.boundary("knot")(size)(knot)
         chronicle.boundary("long")(size)([{"a": 1}] * 1_000_000)
-    assert time.perf_counter() - began < 5
+    assert time.process_time() - began < 5
     assert sink.envelopes[0].input["raw"]["value"]["a"] == "<cycle: dict>"
     assert len(sink.envelopes[1].input["raw"]["value"]) < 100_001
     assert sink.envelopes[1].metadata["chronicle.truncated"] is True
@@ -413,5 +414,5 @@ def test_a_clock_that_is_set_back_makes_no_negative_duration(sink: MemorySink, m
     with chronicle.record():
         slow()
     started, ended = entry_times(sink.envelopes[0])
-    assert 5_000_000 < ended - started < 5_000_000_000
+    assert 5_000_000 < ended - started < LONG_S * 1e9
     assert sink.spans[-1].ended_at_ns == sink.spans[-1].started_at_ns

@@ -19,16 +19,20 @@ from typing import Any
 import pytest
 
 from chrono.record.sending import Sender
+from tests.loopback import held_port
 from tests.unit.record.fake_plane import FakePlane, hanging, slow
-from tests.unit.record.test_delivery import envelope, sink_to, until
+from tests.unit.record.test_delivery import delivering, envelope, sink_to
+from tests.waiting import LONG_S, until
 
 PROGRAM = """
 import os, sys, threading, time
+from chrono.record import delivery
 from chrono.record.settings import Settings
 from chrono.record.storesink import open_sink
 from tests.unit.record.test_delivery import envelope
-url, store, end = sys.argv[1:]
-sink = open_sink(Settings(control_plane_url=url, store=store, batch_size=10, flush_interval=0.05, timeout=2.0))
+url, store, end, last_wait_s = sys.argv[1:]
+delivery.LAST_WAIT_S = float(last_wait_s)
+sink = open_sink(Settings(control_plane_url=url, store=store, batch_size=10, flush_interval=0.05, timeout=60.0))
 def put(numbers):
     for number in numbers:
         sink.put_envelope(envelope(number))
@@ -73,22 +77,24 @@ REST = [(end, answer) for end in ENDS for answer in ANSWERS if (end, answer) not
 
 @pytest.mark.parametrize(("end", "answer"), [*MATRIX, *(pytest.param(*one, marks=pytest.mark.slow) for one in REST)])
 def test_nothing_acknowledged_is_lost_or_stored_twice(tmp_path: Path, end: str, answer: str) -> None:
-    with FakePlane() as plane:
-        if answer in HOW:
-            plane.answers = HOW[answer]
-        elif answer == "413":
-            plane.max_body_bytes = 2_000  # a few records
-        if answer != "none":
-            said = _run(plane.url, tmp_path, end)
-    if answer == "none":
-        said = _run(plane.url, tmp_path, end)  # nobody listens there now
+    with held_port() as port:
+        with FakePlane(port=port) as plane:
+            if answer in HOW:
+                plane.answers = HOW[answer]
+            elif answer == "413":
+                plane.max_body_bytes = 2_000  # a few records
+            if answer != "none":
+                said = _run(plane.url, tmp_path, end, last_wait_s=LONG_S if answer == "well" else 1.0)
+        if answer == "none":
+            said = _run(plane.url, tmp_path, end)  # nobody listens there now
+        again = _again(plane, port)
     acknowledged = {int(number) for number in said.split(b"\n")[:-1]}
     assert len(acknowledged) >= 100
-    with _again(plane) as plane:
+    with again as plane:
         after = sink_to(plane, tmp_path)
         after.put_envelope(envelope(9_000_000))
         wanted = acknowledged | {9_000_000}
-        assert until(lambda: {one["input"]["raw"]["n"] for one in list(plane.envelopes.values())} >= wanted)
+        until(lambda: {one["input"]["raw"]["n"] for one in list(plane.envelopes.values())} >= wanted)
         after.close()
         # one more than acknowledged: written, and killed before it could say so
         assert len(plane.envelopes) - len(wanted) <= 1
@@ -101,9 +107,9 @@ def test_nothing_acknowledged_is_lost_or_stored_twice(tmp_path: Path, end: str, 
 HOW: dict[str, Any] = {"slow": slow(0.03), "503": lambda method, path, body: 503, "hangs": hanging}
 
 
-def _again(plane: FakePlane) -> FakePlane:
+def _again(plane: FakePlane, port: int) -> FakePlane:
     """A plane at the same address that has what the other had, and takes everything."""
-    again = FakePlane(port=int(plane.url.rpartition(":")[2]))
+    again = FakePlane(port=port)
     again.traces, again.spans, again.envelopes, again.times = plane.traces, plane.spans, plane.envelopes, plane.times
     return again
 
@@ -123,8 +129,7 @@ def test_a_delivery_thread_that_dies_is_followed_by_another(tmp_path: Path, monk
         sink = sink_to(plane, tmp_path)
         for number in range(50):
             sink.put_envelope(envelope(number))
-        assert died.wait(5)
-        assert until(lambda: not any(thread.name == "chrono-delivery" for thread in threading.enumerate()))
+        until(lambda: died.is_set() and not delivering())
         sink.put_envelope(envelope(50))
         sink.flush()
         assert sorted(one["input"]["raw"]["n"] for one in plane.envelopes.values()) == list(range(51))
@@ -132,18 +137,22 @@ def test_a_delivery_thread_that_dies_is_followed_by_another(tmp_path: Path, monk
         sink.close()
 
 
-def _run(url: str, store: Path, end: str) -> bytes:
+def _run(url: str, store: Path, end: str, *, last_wait_s: float = 1.0) -> bytes:
     process = subprocess.Popen(
-        [sys.executable, "-c", PROGRAM, url, str(store), end], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [sys.executable, "-c", PROGRAM, url, str(store), end, str(last_wait_s)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
     )
     assert process.stdout is not None and process.stderr is not None
     said = b""
     if end.startswith("SIG"):
         while said.count(b"\n") < 120:
-            said += os.read(process.stdout.fileno(), 4096)
+            piece = os.read(process.stdout.fileno(), 4096)
+            assert piece, "it ended by itself"
+            said += piece
         time.sleep(0.02)
         process.send_signal(getattr(signal, end))
-    rest, problems = process.communicate(timeout=60)
+    rest, problems = process.communicate(timeout=LONG_S)
     assert b"Traceback" not in problems, problems.decode()
     return said + rest
 
@@ -171,7 +180,7 @@ def test_a_full_disk_loses_only_what_was_refused(tmp_path: Path) -> None:
         assert 20 < len(taken) < 100
         sink.put_envelope(envelope(100))
         plane.answers = lambda method, path, body: None
-        assert until(lambda: len(plane.envelopes) == len(taken) + 1)
+        until(lambda: len(plane.envelopes) == len(taken) + 1)
         sink.close()
         assert {one["input"]["raw"]["n"] for one in plane.envelopes.values()} == {*taken, 100}
 
@@ -201,7 +210,7 @@ def test_a_really_full_disk_is_got_over(tmp_path: Path) -> None:
             (disk / "others").unlink()
             sink.put_envelope(envelope(1000))
             plane.answers = lambda method, path, body: None
-            assert until(lambda: len(plane.envelopes) == len(taken) + 1)
+            until(lambda: len(plane.envelopes) == len(taken) + 1)
             sink.close()
             assert {one["input"]["raw"]["n"] for one in plane.envelopes.values()} == {*taken, 1000}
     finally:

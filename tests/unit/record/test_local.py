@@ -17,6 +17,7 @@ import pytest
 from chrono.record.frames import ENVELOPE, Damage, Frame
 from chrono.record.local import StoreUnwritable, StoreWriter
 from chrono.record.storefile import StoreFile, file_names, writer_lives
+from tests.waiting import LONG_S
 
 TRACE = "a" * 32
 
@@ -244,7 +245,7 @@ writer.close()
 print(number, handled)
 """
     ran = subprocess.run(
-        [sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True, timeout=LONG_S, check=True
     )
     number, handled = map(int, ran.stdout.split())
     values = stored(tmp_path)

@@ -20,6 +20,7 @@ from chrono import record
 from chrono.record import reset
 from chrono.record.patching import GROUPS
 from chrono.record.sink import MemorySink
+from tests.waiting import LONG_S
 
 REAL = {
     "time": time.time, "time_ns": time.time_ns, "datetime": datetime.datetime, "date": datetime.date,
@@ -109,7 +110,7 @@ def test_outside_of_the_span_and_in_other_threads_python_answers(asked: MemorySi
     seen: list[Any] = []
 
     def other() -> None:
-        begin.wait(5)
+        begin.wait(LONG_S)
         seen.append(program())
         go_on.set()
 
@@ -117,7 +118,7 @@ def test_outside_of_the_span_and_in_other_threads_python_answers(asked: MemorySi
     thread.start()
     with record.record():
         begin.set()
-        assert go_on.wait(5)
+        assert go_on.wait(LONG_S)
     thread.join()
     assert in_place() == REAL and program() != seen[0] and asked.envelopes == []
 

@@ -14,6 +14,7 @@ import pytest
 from chrono.record.errors import ControlPlaneError
 from chrono.record.plane import HttpPlane, Limits, PlaneSilent
 from tests.unit.record.fake_plane import FakePlane
+from tests.waiting import LONG_S
 
 
 @contextmanager
@@ -67,8 +68,8 @@ def test_one_connection_is_kept_and_made_anew_where_it_was_closed() -> None:
 
 def test_an_answer_that_drips_is_given_up() -> None:
     def drip(connection: socket.socket) -> None:
-        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n")
-        for _ in range(1000):
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 10000\r\n\r\n")
+        for _ in range(10_000):
             connection.sendall(b"x")
             time.sleep(0.05)
 
@@ -77,7 +78,7 @@ def test_an_answer_that_drips_is_given_up() -> None:
         begin = time.monotonic()
         with pytest.raises(PlaneSilent):
             http.request("GET", "/health")
-        assert time.monotonic() - begin < 2
+        assert time.monotonic() - begin < LONG_S
         http.close()
 
 
@@ -146,7 +147,7 @@ def test_what_is_no_url_is_said_at_once(url: str) -> None:
 
 def test_a_fork_while_an_answer_is_being_read_does_not_stall_the_child() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
-        plane = HttpPlane(f"http://127.0.0.1:{server.getsockname()[1]}", timeout_s=10)
+        plane = HttpPlane(f"http://127.0.0.1:{server.getsockname()[1]}", timeout_s=LONG_S)
         asking = threading.Thread(target=lambda: plane.put_trace(b"{}"), daemon=True)
         asking.start()
         peer, _ = server.accept()
@@ -158,7 +159,7 @@ def test_a_fork_while_an_answer_is_being_read_does_not_stall_the_child() -> None
             if child == 0:
                 plane.forked()
                 os._exit(0)
-            deadline = time.monotonic() + 5
+            deadline = time.monotonic() + LONG_S
             while os.waitpid(child, os.WNOHANG) == (0, 0):
                 if time.monotonic() > deadline:
                     os.kill(child, 9)
@@ -166,6 +167,6 @@ def test_a_fork_while_an_answer_is_being_read_does_not_stall_the_child() -> None
                     pytest.fail("the child waits for a lock of a thread that it does not have")
                 time.sleep(0.01)
             peer.sendall(b"{}")
-            asking.join(5)
+            asking.join(LONG_S)
         plane.close()
     assert not asking.is_alive(), "the parent's connection goes on"

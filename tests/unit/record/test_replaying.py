@@ -16,6 +16,7 @@ from chrono.record import ReplayPlan, replay
 from chrono.record.recording import BadRecording
 from chrono.record.session import BoundaryMode
 from chrono.record.sink import MemorySink
+from tests.waiting import LONG_S
 
 LIVE: list[Any] = []
 
@@ -117,12 +118,12 @@ def test_a_tool_that_a_worker_thread_calls_is_answered(sink: MemorySink) -> None
 
     def older() -> None:
         begun.set()
-        assert go.wait(5)
+        assert go.wait(LONG_S)
         got.append(delete("1"))
 
     before = threading.Thread(target=older)
     before.start()
-    assert begun.wait(5)
+    assert begun.wait(LONG_S)
     with ThreadPoolExecutor(1) as pool:
         pool.submit(int).result()
         with replay(calls) as run:
@@ -157,7 +158,7 @@ def test_a_call_after_the_replay_of_what_began_inside_is_not_made(sink: MemorySi
     raised: list[BaseException] = []
 
     def late() -> None:
-        go.wait(5)
+        go.wait(LONG_S)
         try:
             delete("b")
         except LookupError as error:
