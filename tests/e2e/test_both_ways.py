@@ -16,6 +16,7 @@ from chrono.guard.caller import Caller
 from chrono.guard.engine import answer
 from chrono.guard.resources import Resources
 from tests.e2e.test_soak import Served
+from tests.waiting import LONG_S
 
 CORPUS = Path(__file__).parents[1] / "conformance" / "commands.jsonl"
 STEP = 120
@@ -44,7 +45,7 @@ def differing(served: Served, step: int) -> list[str]:
         lines = CORPUS.read_text(encoding="utf-8").splitlines()[::step]
         for at, command in enumerate([*DIFFERED, *(json.loads(line)["text"] for line in lines)]):
             payload = served.payload(0, command, f"toolu_{at}")
-            caller = Caller(dict(served.first.environ), os.getpid(), 1, None, time.monotonic() + 20, os.getcwd())
+            caller = Caller(dict(served.first.environ), os.getpid(), 1, None, time.monotonic() + LONG_S, os.getcwd())
             here = answer("claude-code", payload, caller, resources)
             there = client._ask(
                 served._wire, served._posix, served.build, served.home, "claude-code", payload, time.monotonic()

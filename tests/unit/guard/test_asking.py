@@ -24,6 +24,7 @@ from chrono.workspace import approvals, team
 from chrono.workspace.actors import actor
 from chrono.workspace.init import initialise
 from chrono.workspace.project import Workspace
+from tests.waiting import LONG_S
 
 SCRIPT = "echo deploying\n"
 POLICY = "rules:\n  - id: deploys\n    decision: ask\n    score: 65\n    title: deploys\n    why: customers see it\n    safer: make check\n    match: {program: deploy}\n"
@@ -58,7 +59,7 @@ class Headless:
             "tool_input": given,
             **members,
         }
-        caller = Caller(self.environ, os.getpid(), os.getppid(), "/bin/agent", time.monotonic() + 20)
+        caller = Caller(self.environ, os.getpid(), os.getppid(), "/bin/agent", time.monotonic() + LONG_S)
         return engine.answer("codex-like", json.dumps(body).encode(), caller, self.resources)
 
     def bash(self, command: str, **members: Any) -> Reply:
@@ -189,7 +190,7 @@ def test_parallel_hooks_get_one_call_of_one_approval(headless: Headless) -> None
             "tool_name": "Bash",
             "tool_input": {"command": "deploy now"},
         }
-        caller = Caller(headless.environ, os.getpid(), os.getppid(), "/bin/agent", time.monotonic() + 20)
+        caller = Caller(headless.environ, os.getpid(), os.getppid(), "/bin/agent", time.monotonic() + LONG_S)
         try:
             return engine.answer("x", json.dumps(body).encode(), caller, resources).exit_code
         finally:

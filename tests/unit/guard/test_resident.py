@@ -11,6 +11,7 @@ import pytest
 
 from chrono.errors import Locked
 from chrono.guard import resident
+from tests.waiting import LONG_S
 
 HOLD = """\
 import fcntl, os, signal, sys, time
@@ -21,7 +22,7 @@ os.write(fd, b"%d\\n" % os.getpid())
 if sys.argv[2] == "deaf":
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
 print("held", flush=True)
-time.sleep(60)
+sys.stdin.read()
 """
 
 
@@ -33,9 +34,8 @@ def environ(tmp_path: Path) -> dict[str, str]:
 
 def hold(environ: dict[str, str], how: str = "ends") -> subprocess.Popen[bytes]:
     lock = os.path.join(environ["CHRONO_HOME"], "run", "abcdef012345.lock")
-    process = subprocess.Popen([sys.executable, "-c", HOLD, lock, how], stdout=subprocess.PIPE)
+    process = subprocess.Popen([sys.executable, "-c", HOLD, lock, how], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert process.stdout is not None and process.stdout.readline() == b"held\n"
-    process.stdout.close()
     return process
 
 
@@ -46,7 +46,8 @@ def test_a_free_lock_is_no_service(environ: dict[str, str]) -> None:
     assert resident.running({**environ, "CHRONO_HOME": environ["CHRONO_HOME"] + "/none"}) == ()
 
 
-def test_a_service_is_found_and_ended(environ: dict[str, str]) -> None:
+def test_a_service_is_found_and_ended(environ: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resident, "STOP_WAIT_S", LONG_S)
     process = hold(environ)
     try:
         (found,) = resident.running(environ)
@@ -54,11 +55,11 @@ def test_a_service_is_found_and_ended(environ: dict[str, str]) -> None:
         assert found.pid in (process.pid, 0)
         if found.pid:
             assert resident.stop(environ) == (found,)
-            assert process.wait(5) != 0
+            assert process.wait(LONG_S) != 0
             assert resident.running(environ) == ()
     finally:
         process.kill()
-        process.wait()
+        process.communicate()
 
 
 def test_one_that_does_not_end_is_said(environ: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,4 +70,4 @@ def test_one_that_does_not_end_is_said(environ: dict[str, str], monkeypatch: pyt
             resident.stop(environ)
     finally:
         process.kill()
-        process.wait()
+        process.communicate()

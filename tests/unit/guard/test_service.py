@@ -17,23 +17,27 @@ import chrono
 from chrono.agents.protocol import Reply
 from chrono.guard import client, service, servicelog, wire
 from chrono.layout import HomeLayout
+from tests.waiting import LONG_S, until
 
 PACKAGE = os.path.dirname(os.path.abspath(chrono.__file__))
 BUILD = wire.build_id(PACKAGE)
 
 
 class Engine:
-    """Answers with what it was asked, and may take its time."""
+    """Answers with what it was asked, once it may go on and as many calls as `meeting` wants are there."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[str, bytes]] = []
         self.callers: list[object] = []
-        self.pause_s = 0.0
+        self.goes_on = threading.Event()
+        self.goes_on.set()
+        self.meeting = threading.Barrier(1)
 
     def __call__(self, adapter: str, payload: bytes, caller: object, resources: object) -> Reply:
         self.asked.append((adapter, payload))
         self.callers.append(caller)
-        time.sleep(self.pause_s)
+        assert self.goes_on.wait(LONG_S)
+        self.meeting.wait(LONG_S)
         return Reply(b"out " + payload, b"err", 2)
 
 
@@ -42,6 +46,10 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> HomeLayout:
     layout = HomeLayout(str(tmp_path / "s"))
     os.makedirs(layout.run, mode=0o700)
     monkeypatch.setenv("CHRONO_HOME", layout.root)
+    # In a busy machine both may stand still for longer than a hook would wait.
+    monkeypatch.setattr(client, "ACCEPT_S", LONG_S)
+    monkeypatch.setattr(service, "READ_S", LONG_S)
+    monkeypatch.setattr(service, "DEADLINE_S", LONG_S)
     return layout
 
 
@@ -58,23 +66,16 @@ def running(home: HomeLayout, **settings: float) -> Iterator[service.Service]:
     thread = threading.Thread(target=made.serve)
     thread.start()
     try:
-        wait_for(lambda: os.path.exists(socket_of(home)))
+        until(lambda: os.path.exists(socket_of(home)))
         yield made
     finally:
         made.stop()
-        thread.join(10)
+        thread.join(LONG_S)
         assert not thread.is_alive()
 
 
 def socket_of(home: HomeLayout) -> str:
     return os.fsdecode(wire.socket_path(os.fsencode(home.root), BUILD, os.getuid()))
-
-
-def wait_for(done: object, within_s: float = 5.0) -> None:
-    until = time.monotonic() + within_s
-    while not done():  # type: ignore[operator]
-        assert time.monotonic() < until, "it did not happen in time"
-        time.sleep(0.01)
 
 
 def ask(home: HomeLayout, payload: bytes = b"{}") -> tuple[bytes, bytes, int] | None:
@@ -124,7 +125,7 @@ def test_a_squatter_without_the_key_is_not_believed(home: HomeLayout, engine: En
         thread = threading.Thread(target=answer)
         thread.start()
         assert ask(home) is None
-        thread.join(5)
+        thread.join(LONG_S)
 
 
 def test_an_answer_to_another_request_is_not_believed(home: HomeLayout, engine: Engine) -> None:
@@ -144,7 +145,7 @@ def test_an_answer_to_another_request_is_not_believed(home: HomeLayout, engine: 
         thread = threading.Thread(target=answer)
         thread.start()
         assert ask(home) is None
-        thread.join(5)
+        thread.join(LONG_S)
 
 
 @pytest.mark.parametrize("mode", [0o755, 0o770])
@@ -221,10 +222,11 @@ def test_what_takes_too_long_is_blocked_and_finished_all_the_same(
     home: HomeLayout, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(service, "DEADLINE_S", 0.1)
-    engine.pause_s = 0.5
+    engine.goes_on.clear()
     with running(home) as made:
         monkeypatch.setattr(made._resources, "adapter", lambda name: chrono_adapter())
         answer = ask(home)
+        engine.goes_on.set()
     assert answer is not None
     assert answer[2] == 2
     assert b"still saving" in answer[1]
@@ -237,16 +239,14 @@ def chrono_adapter() -> object:
 
 
 def test_calls_are_answered_side_by_side(home: HomeLayout, engine: Engine) -> None:
-    engine.pause_s = 0.3
+    engine.meeting = threading.Barrier(8)  # none is answered before all are there
     with running(home):
-        started = time.monotonic()
         threads = [threading.Thread(target=ask, args=(home,)) for _ in range(8)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        assert time.monotonic() - started < 1.5
-    assert len(engine.asked) == 8
+    assert len(engine.asked) == 8 and not engine.meeting.broken
 
 
 def test_it_leaves_when_it_is_idle_and_takes_its_socket_along(home: HomeLayout, engine: Engine) -> None:
@@ -265,7 +265,7 @@ def test_it_leaves_when_it_has_become_the_wrong_one(
     made = service.Service(home, PACKAGE, look_s=0.02)
     thread = threading.Thread(target=made.serve)
     thread.start()
-    wait_for(lambda: os.path.exists(socket_of(home)))
+    until(lambda: os.path.exists(socket_of(home)))
     if what == "socket replaced":
         os.rename(socket_of(home), socket_of(home) + ".old")
         Path(socket_of(home)).write_text("")
@@ -274,8 +274,8 @@ def test_it_leaves_when_it_has_become_the_wrong_one(
     elif what == "home gone":
         os.rename(home.root, home.root + ".old")
     else:
-        code.write_text("2")
-    thread.join(5)
+        code.write_text("22")  # of another size: the times of two writes may be the same
+    thread.join(LONG_S)
     assert not thread.is_alive()
     if what == "socket replaced":
         assert os.path.exists(socket_of(home)), "another one's socket is left alone"
@@ -326,14 +326,14 @@ def log_of(home: HomeLayout) -> str:
 
 def test_it_says_why_it_came_left_and_sent_somebody_away(home: HomeLayout, engine: Engine) -> None:
     with running(home):
-        wait_for(lambda: "listens" in log_of(home))
+        until(lambda: "listens" in log_of(home))
         wrong = os.umask(0o007)
         try:
             assert ask(home, b"secret words") is None
         finally:
             os.umask(wrong)
         os.unlink(socket_of(home))
-        wait_for(lambda: "leaves" in log_of(home))
+        until(lambda: "leaves" in log_of(home))
     said = log_of(home)
     assert f"sent process {os.getpid()} away: it sees another file system" in said
     assert "its socket is gone" in said

@@ -16,6 +16,7 @@ from chrono.guard.resources import Place
 from chrono.policy.decide import verdict_of
 from chrono.scan.finding import Scan
 from chrono.workspace.project import Workspace
+from tests.waiting import LONG_S
 
 _numbers = count(1)
 
@@ -31,7 +32,7 @@ class Session:
         self.ws = ws
         self.name = name
         self.client = client
-        self._caller = Caller(ws.environ, os.getpid(), os.getppid(), None, time.monotonic() + 60)
+        self._caller = Caller(ws.environ, os.getpid(), os.getppid(), None, time.monotonic() + LONG_S)
         self._place = Place(ws.root, ws.layout, ws, ws.home, ws.log)
 
     def bash(self, command: str, do: Callable[[], object] = nothing, *, decision: str = "allow") -> str:
