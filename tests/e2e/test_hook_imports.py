@@ -45,7 +45,7 @@ CHRONO = {
         options paths places readonly ready rule scanner secrets stage sweeping touch usage wintouch world""",
     "scan.follow": "programs",
     "scan.shell": """ansi arithmetic assignments braces builtins calculate choices conditions effects elsewhere evaluate
-        expand files_found globbing globs interpret lexer loops machine origin parameter_values parameters parser
+        expand files_found globbing globs interpret lexer loops machine origin parameter_values parameters parser plain
         printing redirections redirects shells simple sinks starting state syntax values variables words
         wrapper_options wrappers xargs zsh zsh_blocks""",
     "workspace": "actors config machine_world project standing trust",

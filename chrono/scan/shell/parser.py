@@ -14,6 +14,7 @@ from chrono.scan.shell import zsh_blocks
 from chrono.scan.shell.braces import expand_braces, may_expand
 from chrono.scan.shell.lexer import Budget, Reader, following, line_end, skip_blanks, skip_newlines
 from chrono.scan.shell.parameters import read_subscript
+from chrono.scan.shell.plain import BLANKS, FIRST, PLAIN
 from chrono.scan.shell.redirections import read_redirect
 from chrono.scan.shell.syntax import (
     AndOr,
@@ -63,11 +64,9 @@ _IN = expression(rf"in{_EDGE}")
 _ESAC = expression(rf"esac{_EDGE}")
 _DO_WORD = expression(rf"do{_EDGE}")
 _NAME = expression(r"[A-Za-z_][A-Za-z0-9_]*")
-_PLAIN = r"[^ \t\n|&;()<>\"'`$\\\0*?\[{~#][^ \t\n|&;()<>\"'`$\\\0*?\[{~]*"
-_PLAIN_WORDS = expression(rf"[ \t]*({_PLAIN}(?:[ \t]+{_PLAIN})*)(?=[ \t\n|&;)]|\Z)")
-_FIRST_WORDS = expression(rf"[ \t]*({_PLAIN.replace('~', '~=')}(?:[ \t]+{_PLAIN})*)(?=[ \t\n|&;)]|\Z)")
-_PLAIN_WORD = expression(rf"[ \t]*({_PLAIN})(?=[ \t\n|&;)]|\Z)")
-_BLANKS = expression(r"[ \t]+")
+_PLAIN_WORDS = expression(rf"[ \t]*({PLAIN}(?:[ \t]+{PLAIN})*)(?=[ \t\n|&;)]|\Z)")
+_FIRST_WORDS = expression(rf"[ \t]*({FIRST}(?:[ \t]+{PLAIN})*)(?=[ \t\n|&;)]|\Z)")
+_PLAIN_WORD = expression(rf"[ \t]*({PLAIN})(?=[ \t\n|&;)]|\Z)")
 _TIME_OPTION = expression(rf"(?:-p|--){_EDGE}")
 _DECLARES = frozenset(("declare", "typeset", "local", "export", "readonly"))
 _PREFIXES = frozenset(("builtin", "command"))
@@ -604,7 +603,7 @@ def _plain_words(r: Reader, parts: _Parts) -> bool:
     if match is None:
         return False
     begin = end = match.start(1)
-    for text in _BLANKS.split(match[1]):  # not str.split: other spaces are letters here
+    for text in BLANKS.split(match[1]):
         if (parts.declares and "=" in text) or (text == "}" and r.dialect == "zsh"):
             break
         start = r.text.find(text, end)
