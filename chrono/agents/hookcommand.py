@@ -19,13 +19,14 @@ def posix_command(client: str, interpreter: str, boot: str, settings_path: str) 
     """The line for `/bin/sh -c`. Raises SettingsRefused for a path that no shell word can hold.
 
     boot exits 0 or 42 only (42 becomes 2). Anything else (2 is what Python says for a missing file) is a guard that
-    could not run: status 2 without a word on standard output. Source: design section 5.
+    could not run: status 2 without a word on standard output. `||`, not `;`: a shell that inherits `errexit` (bash from
+    an exported SHELLOPTS) would end between the two, with a status that lets the call run. Source: design section 5.
     """
     for path in (interpreter, boot):
         if not os.path.isabs(path):
             raise SettingsRefused(f"{path} is not an absolute path")
     return (
-        f"{_quoted(interpreter)} -I -S {_quoted(boot)} {client}; case $? in 0) ;; 42) exit 2;; *) echo "
+        f"{_quoted(interpreter)} -I -S {_quoted(boot)} {client} || case $? in 42) exit 2;; *) echo "
         f"{_quoted(_COULD_NOT_RUN + settings_path)} >&2; exit 2;; esac"
     )
 
@@ -34,7 +35,7 @@ def is_ours(command: object, client: str) -> bool:
     """Whether a hook command is chrono's for `client`, of this version or an earlier one."""
     return (
         isinstance(command, str)
-        and re.search(rf'[/\\]chrono[/\\]guard[/\\]boot\.py"? {re.escape(client)}(?:;|$)', command) is not None
+        and re.search(rf'[/\\]chrono[/\\]guard[/\\]boot\.py"? {re.escape(client)}(?:;| \|\||$)', command) is not None
     )
 
 

@@ -68,12 +68,14 @@ class AgentAdapterConformance:
         for nobody in (call._replace(can_ask=False), None):
             assert self.adapter.outcome(self.adapter.encode(Decision("ask", reason), nobody)) == "stops"
 
-    def test_a_crash_of_the_hook_lets_nothing_run(self, tmp_path: Path) -> None:
+    @pytest.mark.parametrize("shell", ["sh", "sh -e"])
+    def test_a_crash_of_the_hook_lets_nothing_run(self, tmp_path: Path, shell: str) -> None:
+        """Also where the client hands its shell the option to end at the first failure (an exported SHELLOPTS)."""
         for body, code in (("exit 0", 0), ("exit 42", 2), ("exit 1", 2), ("exit 2", 2), ("kill -9 $$", 2)):
-            assert self._hook_exit(tmp_path, body) == code, body
-        assert self._hook_exit(tmp_path, None) == 2, "a missing interpreter"
+            assert self._hook_exit(tmp_path, shell, body) == code, body
+        assert self._hook_exit(tmp_path, shell, None) == 2, "a missing interpreter"
 
-    def _hook_exit(self, folder: Path, body: str | None) -> int:
+    def _hook_exit(self, folder: Path, shell: str, body: str | None) -> int:
         """The exit status of the installed command where the interpreter is a shell script of `body`."""
         odd = folder / 'it\'s $HOME `x` "y"'
         odd.mkdir(exist_ok=True)
@@ -83,7 +85,8 @@ class AgentAdapterConformance:
             interpreter.write_text(f'#!/bin/sh\ntest "$3" = "{_escaped(odd)}/boot.py" || exit 7\n{body}\n')
             interpreter.chmod(0o755)
         command = self.adapter.hook_command(str(interpreter), f"{odd}/boot.py", "/settings file")
-        done = subprocess.run(["/bin/sh", "-c", command], stdin=subprocess.DEVNULL, capture_output=True, check=False)
+        called = ["/usr/bin/env", *shell.split(), "-c", command]
+        done = subprocess.run(called, stdin=subprocess.DEVNULL, capture_output=True, check=False)
         return done.returncode
 
     def test_install_and_uninstall_leave_every_byte_as_it_was(self) -> None:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import os
 import resource
+import signal
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.e2e.hooked import Hooked, Said
+from tests.e2e.hooked import Hooked, Said, kill_child
+from tests.waiting import LONG_S
 
 NEEDS_ROOM = 200_000
 
@@ -156,9 +157,7 @@ def test_a_held_lock(hooked: Hooked) -> None:
     from chrono.files import file_lock
 
     with file_lock(str(hooked.project / ".chrono" / "audit.lock"), timeout_s=1):
-        started = time.monotonic()
         assert "locked" in refused(hooked.bash("ls"))
-        assert time.monotonic() - started < 15
     with file_lock(str(hooked.project / ".chrono" / "lock"), timeout_s=1):
         assert "locked" in refused(hooked.bash("touch x"))
     assert hooked.bash("touch x").exit_code == 0
@@ -177,7 +176,7 @@ def test_a_damaged_repository(hooked: Hooked) -> None:
 
 
 def test_an_unknown_client(hooked: Hooked) -> None:
-    command = hooked.hook_command().replace('boot.py" claude-code;', 'boot.py" nobody;')
+    command = hooked.hook_command().replace('boot.py" claude-code ', 'boot.py" nobody ')
     done = subprocess.run(
         ["/bin/sh", "-c", command],
         cwd=hooked.project,
@@ -257,11 +256,7 @@ def test_a_hook_that_dies(hooked: Hooked, how: str) -> None:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
-    time.sleep(0.4)  # it waits for its input
-    child = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-    import signal
-
-    os.kill(int(child[0]), getattr(signal, how))
+    kill_child(process, getattr(signal, how))
     out, err = process.communicate(b"")
     assert process.returncode == 2
     assert b"could not run" in err
@@ -287,7 +282,6 @@ def test_a_hook_that_takes_too_long(hooked: Hooked, monkeypatch: pytest.MonkeyPa
 
     command = ADAPTER.hook_command(sys.executable, str(copy / "chrono" / "guard" / "boot.py"), "the settings")
     with file_lock(str(hooked.project / ".chrono" / "lock"), timeout_s=1):
-        started = time.monotonic()
         done = subprocess.run(
             ["/bin/sh", "-c", command],
             cwd=hooked.project,
@@ -296,7 +290,6 @@ def test_a_hook_that_takes_too_long(hooked: Hooked, monkeypatch: pytest.MonkeyPa
             text=True,
             input=hooked.payload("Bash", {"command": "touch x"}).decode(),
         )
-        assert time.monotonic() - started < 5
     assert "could not finish" in refused(Said(done.returncode, done.stdout, done.stderr))
 
 
@@ -323,7 +316,7 @@ def test_an_input_that_never_ends_is_cut_by_the_deadline(tmp_path: Path) -> None
         stderr=subprocess.PIPE,
     )
     try:
-        assert process.wait(10) == 2
+        assert process.wait(LONG_S) == 2
     finally:
         process.kill()
         process.communicate()
@@ -337,7 +330,7 @@ def test_the_service_may_die_at_any_moment(tmp_path: Path) -> None:
         hooked.bash("ls")
         stages: list[Callable[[], None]] = [
             hooked.kill_service,
-            lambda: hooked.socket().unlink(),
+            lambda: hooked.socket().unlink(missing_ok=True),
             lambda: hooked.service_file("key").unlink(missing_ok=True),
             lambda: hooked.service_file("key").write_bytes(b"x" * 32),
         ]
@@ -362,9 +355,7 @@ def test_the_started_service_keeps_no_output_open(tmp_path: Path) -> None:
     hooked = Hooked(tmp_path, service="auto")
     try:
         hooked.chrono("init")
-        started = time.monotonic()
         assert hooked.bash("ls").exit_code == 0  # returns at the end of file of both outputs
-        assert time.monotonic() - started < 15
         pid = hooked.service_pid()
         for fd in (0, 1, 2):
             assert os.readlink(f"/proc/{pid}/fd/{fd}") == "/dev/null"

@@ -19,8 +19,7 @@ def render(command: str) -> str:
     return (
         "#!/bin/sh\n"
         f"# chrono's hook for Cline; `chrono guard uninstall cline` removes it. {json.dumps(command)}\n"
-        f"said=$({command})\n"
-        "status=$?\n"
+        f"status=0; said=$({command}) || status=$?\n"
         'if [ -n "$said" ]; then printf \'%s\\n\' "$said"\n'
         f"elif [ $status -ne 0 ]; then printf '%s\\n' '{failed}'\n"
         "fi\n"

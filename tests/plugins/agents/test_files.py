@@ -35,19 +35,20 @@ def test_a_file_of_its_own_is_known_again_and_another_s_is_left_alone(client: st
         assert one.inspect(strange).hooks == ()
 
 
+@pytest.mark.parametrize("shell", ["sh", "sh -e"])
 @pytest.mark.parametrize(
     ("said", "status", "heard"),
     [("", 0, ""), ('{"cancel": true}', 0, "cancel"), ("", 42, "could not run"), ("", 9, "could not run")],
 )
 def test_the_script_for_cline_cancels_where_the_guard_cannot_run(
-    tmp_path: Path, said: str, status: int, heard: str
+    tmp_path: Path, said: str, status: int, heard: str, shell: str
 ) -> None:
     python = tmp_path / "python"
     python.write_text(f"#!/bin/sh\nprintf '%s' '{said}'\nexit {status}\n")
     python.chmod(0o755)
     script = tmp_path / "PreToolUse"
     script.write_bytes(adapter("cline").installed(None, command("cline", str(python))))
-    done = subprocess.run(["/bin/sh", str(script)], input=b"{}", capture_output=True)
+    done = subprocess.run(["/usr/bin/env", *shell.split(), str(script)], input=b"{}", capture_output=True)
     assert done.returncode == 0
     assert heard in done.stdout.decode() if heard else done.stdout == b""
     if heard:

@@ -27,7 +27,7 @@ WITH_OTHERS = """{
 
 def test_the_installed_command_is_the_documented_one() -> None:
     assert COMMAND == (
-        '"/opt/py/bin/python3" -I -S "/opt/site/chrono/guard/boot.py" claude-code; case $? in 0) ;; 42) exit 2;; *) echo '
+        '"/opt/py/bin/python3" -I -S "/opt/site/chrono/guard/boot.py" claude-code || case $? in 42) exit 2;; *) echo '
         '"chrono: the guard could not run, so this call is denied. Reinstall chrono-toolkit or remove the entry in '
         '/p/.claude/settings.json" >&2; exit 2;; esac'
     )
