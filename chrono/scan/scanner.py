@@ -134,7 +134,7 @@ class Walk:
     def _follow(self, command: Command, depth: int, followed: bool, around: Evaluation) -> None:
         from chrono.scan.follow.programs import is_followed
 
-        if not is_followed(command.argv[0]):
+        if not is_followed(command.argv[0], command.argv[1:]):
             return
         from chrono.scan.follow.started import started
 
@@ -145,15 +145,15 @@ class Walk:
             key = (answer.path, answer.text, answer.args, answer.cwd, answer.language)
             if key in self._open:
                 continue
-            name = answer.path or answer.via[-1]
-            if answer.path is not None:
-                self._scripts.add(name)
+            if answer.path is not None and not answer.beside:
+                self._scripts.add(answer.path)
             if answer.path is not None and answer.sha256 is not None:
                 self.followed[answer.path] = answer.sha256
             if len(self._scripts) > MAX_SCRIPTS:
                 self.refusals.append(Refusal("limit", f"it starts more than {MAX_SCRIPTS} scripts", command.span))
                 return
             self._open.append(key)
+            refused, scripts = len(self.refusals), set(self._scripts)
             inside = self._counts_as_followed(answer, followed)
             # A chain of wrappers ends where scripts would, if it is far too long to be meant.
             deeper = 0 if answer.wrapper and len(answer.via) < _MAX_WRAPPERS else 1
@@ -163,6 +163,9 @@ class Walk:
             if "\r" in answer.text and answer.language in _KEEP_RETURNS:
                 again = answer._replace(text=answer.text.replace("\r\n", "\n"))
                 self._take(_evaluate_started(again, self.world, command), depth=depth + deeper, followed=inside)
+            if answer.beside:
+                del self.refusals[refused:]
+                self._scripts = scripts
             self._open.pop()
 
     def _counts_as_followed(self, answer: Started, around: bool) -> bool:
@@ -243,6 +246,7 @@ def _evaluate_started(
             span=command.span,
             stdin=command.stdin,
             files=files,
+            called=answer.called,
         )
     return Evaluation(())
 

@@ -63,6 +63,7 @@ class Evaluator:
         self.star_imports: list[str] = []
         self.endless = 0
         self.last: Value = None
+        self.uncalled: dict[int, tuple[Closure, Thing | None]] | None = None
         self.frames: list[Scope] = []
         self._idle: dict[tuple[object, ...], tuple[Value, Closure, Arguments]] = {}
         self._registered: dict[int, tuple[Closure, Items]] = {}
@@ -310,6 +311,8 @@ class Evaluator:
     def _apply(self, closure: Closure, args: Arguments) -> Value:
         if closure.body is None:
             closure.body = closure.node.body()
+        if self.uncalled is not None:
+            self.uncalled.pop(id(closure.node), None)
         scope = Scope(closure.scope)
         self._bind_parameters(closure, args, scope)
         line, loops = self.effects.line, self.loops
@@ -486,13 +489,19 @@ class Evaluator:
         return table
 
     def _function(self, node: tree.Function, scope: Scope) -> Value:
-        closure = Closure(node, scope)
+        closure = self.defined(Closure(node, scope))
         result: Value = closure
         for decorator in reversed(node.decorators):
             result = self._decorated(self.value(decorator, scope), closure, result)
         if node.name:
             scope.variables[node.name] = result
         return result
+
+    def defined(self, closure: Closure, made: Thing | None = None) -> Closure:
+        """Notes a function of the program's own file as not called yet, where that is asked for."""
+        if self.uncalled is not None and closure.scope.file == self.module.file:
+            self.uncalled[id(closure.node)] = (closure, made)
+        return closure
 
     def _decorated(self, decorator: Value, closure: Closure, result: Value) -> Value:
         owner = decorator.owner if isinstance(decorator, Bound) else decorator
@@ -512,6 +521,9 @@ class Evaluator:
         self.run(node.body, body)
         made = Thing("class", **{"\0bases": Items(bases), "\0name": node.name})
         made.fields.update(body.variables)
+        for member in body.variables.values() if self.uncalled is not None else ():
+            if isinstance(member, Closure):
+                self.defined(member, made)
         if node.name:
             scope.variables[node.name] = made
         return made

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from chrono.scan.code import tree
 from chrono.scan.code.effects import Effects
-from chrono.scan.code.evaluate import Evaluator
-from chrono.scan.code.frames import Closure, Library, Scope, Value
+from chrono.scan.code.evaluate import MAX_STEPS, Evaluator
+from chrono.scan.code.frames import Arguments, Closure, Library, Scope, Value
 from chrono.scan.code.narrowing import merged, names_in
 from chrono.scan.code.values import (
     NEVER,
@@ -20,6 +20,9 @@ from chrono.scan.code.values import (
     joined,
     truth,
 )
+
+MAX_UNCALLED = 200
+"""Functions of one file that are called because whoever loads it does."""
 
 
 class Machine(Evaluator):
@@ -41,9 +44,27 @@ class Machine(Evaluator):
             tree.Global: self._global,
         }
 
-    def run_program(self, body: tuple[tree.Node, ...]) -> None:
-        """Runs a whole program text."""
+    def run_program(self, body: tuple[tree.Node, ...], *, called: bool = False) -> None:
+        """Runs a whole program text; `called`: its functions too, of whose arguments nothing is known."""
+        if called:
+            self.uncalled = {}
         self.run(body, self.module)
+        if self.uncalled is not None:
+            self._call_the_rest(self.uncalled)
+
+    def _call_the_rest(self, uncalled: dict[int, tuple[Closure, Thing | None]]) -> None:
+        """Calls what the program defines and does not call itself, and what that defines in turn."""
+        instances: dict[int, Value] = {}
+        for _ in range(MAX_UNCALLED):
+            if not uncalled or self.steps > MAX_STEPS // 2:
+                return
+            closure, made = uncalled.pop(next(iter(uncalled)))
+            if made is not None and closure.owner is None:
+                if id(made) not in instances:
+                    instances[id(made)] = self.invoke(made, Arguments((), {}, True))
+                owner = instances[id(made)]
+                closure = self._bound(closure, owner) if isinstance(owner, Thing) else closure
+            self.apply(closure, Arguments((), {}, True))
 
     # --- statements ---------------------------------------------------------------------------------------------------
 
@@ -52,7 +73,7 @@ class Machine(Evaluator):
         if self.library.hoists:
             for node in body:
                 if type(node) is tree.Function and node.name:
-                    scope.variables[node.name] = Closure(node, scope)
+                    scope.variables[node.name] = self.defined(Closure(node, scope))
         for node in body:
             self._step()
             execute = self._execute.get(type(node))

@@ -14,9 +14,36 @@ FOLLOWED = frozenset(
     "poetry pipenv pdm rye hatch pixi conda mamba micromamba dotenv mise asdf bundle coverage doppler direnv heroku "
     "poe poethepoet make gmake gnumake mingw32-make remake task go-task just tox nox inv invoke fab pytest py.test "
     "rake run-parts rails irb pry manage.py django-admin flask artisan sail psysh bpython ptpython "
-    "docker docker-compose podman podman-compose nerdctl".split()
+    "docker docker-compose podman podman-compose nerdctl "
+    # tools that load files of the project by themselves, those whose file lists commands, languages without a reader
+    "vite vitest vite-node vue-cli-service svelte-kit next nuxt astro rollup rspack rsbuild tsup tsdown unbuild remix "
+    "eslint prettier tailwindcss tailwind postcss babel gatsby mocha jest ava playwright cypress commitlint "
+    "semantic-release lint-staged drizzle-kit knex sequelize gulp grunt jake karma truffle pm2 ng react-native "
+    "storybook start-storybook webpack webpack-dev-server svgr stylelint hardhat metro expo prisma wrangler esbuild "
+    "snowpack parcel release-it knip size-limit orval graphql-codegen typedoc docusaurus eleventy vitepress slidev "
+    "quasar umi ice farm electron-builder electron-forge electron-vite tsdx microbundle wxt plasmo sanity keystone "
+    "nest contentlayer syncpack depcheck changelogen unocss stencil nyc c8 unittest rspec phpunit pest prove uvicorn "
+    "gunicorn hypercorn daphne waitress-serve granian celery dramatiq rq faust streamlit locust fastapi litestar "
+    "sanic robyn chainlit gradio panel bokeh marimo dagster prefect kedro modal ray scons alembic sphinx-build doit "
+    "jupyter cz conan bundler rackup puma unicorn guard cap fastlane pod vagrant thor brew danger php-cs-fixer rector "
+    "deployer dep ecs cibuildwheel foreman honcho overmind goreman hivemind forego nf act gitlab-ci-local "
+    "gitlab-runner drone woodpecker-cli circleci pre-commit prek lefthook ansible-playbook devcontainer terraform "
+    "tofu earthly mask air ninja cmake ctest meson mvn mvnw ant gradle gradlew nx turbo lerna go cargo skaffold "
+    "goreleaser melos moon dvc lua luajit luau rscript r littler julia tclsh wish expect elixir iex groovy java "
+    "kotlin swift dart scala octave guile sbcl clisp racket clojure clj bb nim crystal raku runhaskell runghc ocaml "
+    "zig escript fennel janet cscript wscript fish bats awk gawk mawk nawk gdb lldb vim vi nvim ex view emacs mix "
+    "psql".split()
 )
 """Programs, without version, of which a follower knows something; most commands are of none of them."""
+
+_GIT_STARTS_NOTHING = frozenset(
+    "add annotate apply archive bisect blame branch bundle cat-file check-attr check-ignore clean clone config "
+    "describe diff diff-index diff-tree fetch for-each-ref format-patch fsck gc grep gui help init log ls-files "
+    "ls-remote ls-tree lfs maintenance merge-base mv name-rev notes prune range-diff reflog remote repack replace "
+    "request-pull reset restore rev-list rev-parse rm shortlog show show-branch show-ref sparse-checkout stash status "
+    "submodule symbolic-ref tag update-index update-ref var verify-commit version whatchanged write-tree".split()
+)
+_GIT_VALUES = frozenset(("-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--config-env"))
 
 SYSTEM_FOLDERS = (
     "/usr/bin/",
@@ -29,9 +56,24 @@ SYSTEM_FOLDERS = (
 )
 
 
-def is_followed(word: Word) -> bool:
-    """Whether the program may start something that can be read: one of FOLLOWED, or a path of its own."""
+def git_verb(args: tuple[Word, ...]) -> tuple[Word | None, tuple[Word, ...]]:
+    """What a git command line asks for, and the words behind it."""
+    at = 0
+    while at < len(args):
+        word = args[at]
+        if not isinstance(word, str) or not word.startswith("-"):
+            return word, args[at + 1 :]
+        at += 2 if word in _GIT_VALUES else 1
+    return None, ()
+
+
+def is_followed(word: Word, args: tuple[Word, ...] = ()) -> bool:
+    """Whether the program may start something that can be read: one of FOLLOWED, a path of its own, or git where it
+    runs hooks."""
     name = program_name(word)
+    if name == "git":
+        verb = git_verb(args)[0]
+        return isinstance(verb, str) and verb not in _GIT_STARTS_NOTHING
     if name in FOLLOWED or name.rstrip("0123456789.-").lower() in FOLLOWED:
         return True
     if isinstance(word, Pattern):

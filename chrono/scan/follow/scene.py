@@ -31,6 +31,8 @@ class Started(NamedTuple):
     - `cwd`: absolute folder it runs in. `args`: what it sees as `"$@"` (without its own name).
     - `env`: (name, value) of exported constants it sees.
     - `wrapper`: the text is the command's own words handed on (`uv run x`): no script, and no step deeper.
+    - `called`: the tool that loads it calls its functions (hooks of a configuration, tests).
+    - `beside`: the tool looks for it by itself, nobody named it: what cannot be read of it stops nothing.
     """
 
     text: str
@@ -42,6 +44,8 @@ class Started(NamedTuple):
     args: tuple[Word, ...] = ()
     env: tuple[tuple[str, str], ...] = ()
     wrapper: bool = False
+    called: bool = False
+    beside: bool = False
 
 
 class File(NamedTuple):

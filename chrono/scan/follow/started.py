@@ -33,7 +33,7 @@ def started(
     they count before the disk, the last one first; `copies` are (absolute path, the file it was copied from). A file
     that is missing, or compiled, is no answer at all. Never raises. specs: scanner section 4.
     """
-    if not is_followed(command.argv[0]):
+    if not is_followed(command.argv[0], command.argv[1:]):
         return ()
     from chrono.scan.follow.consoles import from_console
     from chrono.scan.follow.make import from_make
@@ -46,6 +46,7 @@ def started(
         answers: list[Started | Refusal] = []
         for source in (from_preloads, from_interpreter, from_console, from_package_manager, from_make, from_session):
             answers.extend(source(scene))
+        answers.extend(_by_the_tool(scene))
         if "compose" in scene.program or scene.args[:1] == ("compose",):
             from chrono.scan.follow.compose import from_compose
 
@@ -57,5 +58,22 @@ def started(
         why = f"what it starts could not be told ({type(error).__name__})"
         return (Refusal("unparsed", why, command.span),)
     if depth >= MAX_DEPTH and answers:
+        if all(isinstance(answer, Started) and answer.beside for answer in answers):
+            return ()
         return (Refusal("limit", f"scripts start scripts more than {MAX_DEPTH} deep", command.span),)
     return tuple(answers)
+
+
+def _by_the_tool(scene: Scene) -> list[Started | Refusal]:
+    """What a tool loads or runs without being told to; each reader is loaded for the tools it knows."""
+    if scene.program == "git":
+        from chrono.scan.follow.githooks import from_git
+
+        return from_git(scene)
+    from chrono.scan.follow import foreign_scripts, listed, loaded
+
+    return [
+        *loaded.from_loaded(scene),
+        *listed.from_listed(scene),
+        *foreign_scripts.from_foreign_script(scene),
+    ]

@@ -1,0 +1,220 @@
+"""Owns the files of languages without a reader of their own that a command starts: Lua, R, Go, Rust, Java, VBScript.
+
+What can be told of such code is left to `scan.foreign` and, for VBScript, to `vbscript`. docs: decision 102.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+
+from chrono.scan.command import Refusal
+from chrono.scan.follow.scene import File, Scene, Started
+
+Answers = list[Started | Refusal]
+
+MAX_FILES = 12
+
+_BY_OPERAND = frozenset(
+    "lua luajit luau Rscript R littler r julia tclsh wish expect elixir iex groovy java kotlin kotlinc swift dart "
+    "scala octave guile sbcl clisp racket clojure clj bb nim crystal raku perl6 runhaskell runghc ocaml zig v escript "
+    "fennel janet vbs cscript wscript fish bats osascript d8 qjs".split()
+)
+_BY_OPTION = {
+    # program: options whose value is a script
+    **dict.fromkeys(("awk", "gawk", "mawk", "nawk"), ("-f", "--file")),
+    **dict.fromkeys(("gdb", "lldb"), ("-x", "-s", "--command", "--source", "-ix")),
+    **dict.fromkeys(("vim", "vi", "nvim", "ex", "view"), ("-S", "-s", "-u", "-l")),
+    "emacs": ("--script", "-l", "--load"),
+    **dict.fromkeys(("octave", "guile", "sbcl"), ("--script", "--load", "-s")),
+    "sqlite3": ("-init",),
+    "tmux": ("-f",),
+    "mix": (),
+}
+_VALUES = {"R": ("-f", "--file"), "java": ("-cp", "-classpath", "--class-path"), "expect": ("-f",), "julia": ("-L",)}
+_ENDINGS = frozenset(
+    "lua r jl tcl exp ex exs groovy java kts kt swift dart scala m scm lisp rkt clj nim cr raku hs ml zig v vbs vbe js "
+    "wsf jse fish bats awk gdb vim el applescript scpt janet fnl escript".split()
+)
+_CALLS_WITH_WORDS = re.compile(
+    r"(?:\bexec\.Command(?:Context)?\(|\bCommand::new\(|\bnew\s+ProcessBuilder\(|\bProcess(?:\.run|\.start|\.runSync)\("
+    r"|\bSystem\.(?:cmd|shell)\(|\bexec\(\s*new\s+String\[\]|\bsystem2\(|\bProcess\.(?:run|spawn)\(|\bspawn\s+|\bexec\s+"
+    r"|\brun\(`|\bposix_spawn\w*\(|\bexecv\w*\(|\bshellOut\(|\bPort\.open\()"
+)
+_SHELL_LINES = re.compile(
+    r"(?:^|\|)[ \t]*(?::?(?:sil(?:ent)?!?[ \t]+)?!|shell[ \t]+|platform shell[ \t]+|make[ \t]+)([^\n]+)$", re.MULTILINE
+)
+_RUNS_TEXT = re.compile(r"\b(?:system|System\.shell|do shell script|shell|cmd\.exec)\s*\(?\s*\"((?:[^\"\\]|\\.)*)\"")
+_HOME = (
+    r"(?:os\.Getenv\(\"HOME\"\)|System\.(?:getenv\(\"HOME\"\)|getProperty\(\"user\.home\"\)|user_home!?\(?\)?)"
+    r"|(?:std::)?env::var\(\"HOME\"\)[.\w()]*|os\.getenv\(['\"]HOME['\"]\)|Sys\.getenv\(['\"]HOME['\"]\)"
+    r"|path\.expand\(['\"]~['\"]\)|\$::?env\(HOME\)|\bENV\[['\"]HOME['\"]\]|homedir\(\)|dirs::home_dir\(\)[.\w()]*|\bhome\w*\b)"
+)
+_DELETES_TREE = re.compile(
+    r"\b(?:os\.RemoveAll|fs::remove_dir_all|FileUtils\.deleteDirectory|deleteRecursively|removeItem\(at(?:Path)?:|"
+    r"unlink|File\.rm_rf!?|Directory)\(?\s*"
+    r"(?:&?(?:filepath|path)\.[Jj]oin\(|file\.path\(|Path\.join\(\[?|new File\(|&?format!\()?"
+    r"\s*(?:" + _HOME + r"\s*(?:[,+]|<>|\.\.)?\s*)?(?:\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)*)')?"
+)
+_STRINGS = re.compile(r"\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)*)'|\{([^{}\n]*)\}")
+_COMMENTS = re.compile(r"^[ \t]*(?://|#(?!!)|--|;;|%)[^\n]*$", re.MULTILINE)
+
+TOOLS = frozenset((*_BY_OPERAND, *_BY_OPTION, "go", "cargo", "mix", "kotlinc", "rustc"))
+
+
+def from_foreign_script(scene: Scene) -> Answers:
+    """What can be told of the files of other languages that this command runs."""
+    answers: Answers = []
+    for path in list(_scripts(scene))[:MAX_FILES]:
+        file = scene.read(path)
+        if isinstance(file, File):
+            answers += _of_file(scene, file)
+    return answers
+
+
+def _of_file(scene: Scene, file: File) -> Answers:
+    ending = file.path.rpartition(".")[2].lower()
+    link = scene.shown(file.path)
+    if ending in ("vbs", "vbe", "wsf") or (scene.program in ("cscript", "wscript") and ending == "js"):
+        from chrono.scan.follow.vbscript import commands_of_vbscript
+
+        text, language = "\r\n".join(commands_of_vbscript(file.text, scene.world)), "cmd"
+    elif ending in ("fish", "bats") or scene.program in ("fish", "bats"):
+        # A test is a function in its own words; fish is close enough to be read as bash.
+        text, language = re.sub(r"(?m)^@test[ \t]+.*\{[ \t]*$", "{", file.text), "bash"
+        if scene.program == "fish":
+            text = re.sub(r"(?m)^([ \t]*)set(?:[ \t]+-\w+)*[ \t]+(\w+)[ \t]+(.+)$", r"\1\2=\3", text)
+    else:
+        text, language = "\n".join(shell_texts(file.text)), "sh"
+    if not text.strip():
+        return []
+    started = scene.start(text, language, link, args=())
+    return [started._replace(path=file.path, sha256=file.sha256, beside=True)]
+
+
+def shell_texts(code: str) -> list[str]:
+    """Shell text for each constant call in `code` that runs or deletes something."""
+    from chrono.scan.foreign import commands_in
+
+    code = _COMMENTS.sub("", code)
+    found = [
+        words[0] if kind == "text" else _quoted(words)
+        for kind, words in commands_in(code)
+        if words[0] != "reverse-shell"
+    ]
+    found += [match[1] for match in _SHELL_LINES.finditer(code)]
+    found += [_plain(match[1]) for match in _RUNS_TEXT.finditer(code)]
+    for match in _CALLS_WITH_WORDS.finditer(code):
+        words = _words_behind(code, match.end(), spoken=match[0].rstrip() in ("spawn", "exec"))
+        if words:
+            found.append(_quoted(words) if len(words) > 1 else words[0])
+    for match in _DELETES_TREE.finditer(code):
+        target = match[1] if match[1] is not None else match[2] or ""
+        if re.search(_HOME, match[0]):
+            target = f"~/{target.lstrip('/')}" if target else "~"
+        if target:
+            found.append("rm -rf " + _quoted((target,)).replace("'~/", "~/'").replace("'~'", "~"))
+    return list(dict.fromkeys(found))
+
+
+def _words_behind(code: str, at: int, *, spoken: bool) -> list[str]:
+    """The constant words of a call from its opening on, with those of `.arg(…)` behind it; `spoken` of one without
+    brackets, to the end of its line."""
+    end = at
+    if spoken:
+        line = code[at : code.find("\n", at) if "\n" in code[at:] else len(code)]
+        return [
+            a or b or c or d for a, b, c, d in re.findall(r"\"([^\"]*)\"|'([^']*)'|\{([^{}]*)\}|([^\s\"'{};\]]+)", line)
+        ]
+    while end < len(code) and end - at < 600:
+        if code[end] == ";" or (code[end] == "{" and "String[]" not in code[max(0, at - 12) : end]):
+            break
+        if (
+            code[end] == "\n"
+            and re.match(r"\s*(?:\.|[\"'\])])", code[end:]) is None
+            and code[end - 1 : end] not in "(,["
+        ):
+            break
+        end += 1
+    return [_plain(a or b) for a, b, _ in _STRINGS.findall(code[at:end])]
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"\\(.)", r"\1", text)
+
+
+def _quoted(words: list[str] | tuple[str, ...]) -> str:
+    return " ".join(word if word == "~" else "'" + word.replace("'", "'\\''") + "'" for word in words)
+
+
+def _scripts(scene: Scene) -> Iterator[str]:
+    program, args = scene.program, scene.args
+    if program == "go":
+        yield from _go(scene)
+    elif program == "cargo":
+        yield from _cargo(scene)
+    elif program == "mix":
+        if args[:1] == ("run",) and len(args) > 1:
+            yield scene.path(args[-1]) or ""
+        yield os.path.join(scene.cwd, "mix.exs")
+    elif program in _BY_OPTION:
+        for at, word in enumerate(args[:-1]):
+            if word in _BY_OPTION[program]:
+                yield scene.path(args[at + 1]) or ""
+        for word in args:
+            if isinstance(word, str) and word[:2] == "-f" and len(word) > 2 and program.endswith("awk"):
+                yield scene.path(word[2:]) or ""
+    if program in _BY_OPERAND:
+        skip = False
+        for word in args:
+            if not isinstance(word, str) or skip:
+                skip = False
+                continue
+            skip = word in _VALUES.get(program, ()) and program != "R" and word != "-f"
+            text = word.replace("\\", "/") if program in ("cscript", "wscript") else word
+            if not word.startswith("-") and not word.startswith("//"):
+                ending = word.rpartition(".")[2].lower()
+                if ending in _ENDINGS or program in ("lua", "luajit", "Rscript", "tclsh", "expect", "fish", "bats"):
+                    yield scene.path(text) or ""
+                    if program != "bats":
+                        return
+
+
+def _go(scene: Scene) -> Iterator[str]:
+    """`go run FILE or FOLDER`, `go test`: the files of that package."""
+    verb = scene.args[0] if scene.args else None
+    if verb not in ("run", "test"):
+        return
+    operands = [word for word in scene.args[1:] if isinstance(word, str) and not word.startswith("-")]
+    for word in operands[:4] or ["."]:
+        path = scene.path(word.removesuffix("/...") or ".") or scene.cwd
+        if path.endswith(".go"):
+            yield path
+            continue
+        for name in sorted(scene.world.listdir(path) or ()):
+            if name.endswith("_test.go" if verb == "test" else ".go") and (
+                verb == "test" or not name.endswith("_test.go")
+            ):
+                yield f"{path}/{name}"
+
+
+_CARGO_BUILDS = frozenset("build b run r test t check c bench clippy doc install rustc miri nextest".split())
+
+
+def _cargo(scene: Scene) -> Iterator[str]:
+    """What cargo compiles and then runs: the build script, the program of `cargo run`, the tests, `cargo xtask`."""
+    verb = next((word for word in scene.args if isinstance(word, str) and not word.startswith(("-", "+"))), "")
+    if verb in _CARGO_BUILDS:
+        yield os.path.join(scene.cwd, "build.rs")
+    if verb in ("run", "r"):
+        yield os.path.join(scene.cwd, "src/main.rs")
+        for at, word in enumerate(scene.args[:-1]):
+            if word in ("--bin", "--example") and isinstance(scene.args[at + 1], str):
+                name = scene.args[at + 1]
+                yield os.path.join(scene.cwd, "src/bin" if word == "--bin" else "examples", f"{name}.rs")
+    elif verb in ("test", "t", "nextest"):
+        tests = os.path.join(scene.cwd, "tests")
+        yield from (f"{tests}/{name}" for name in scene.world.listdir(tests) or () if name.endswith(".rs"))
+    elif verb and verb not in _CARGO_BUILDS:
+        yield os.path.join(scene.cwd, verb, "src/main.rs")
