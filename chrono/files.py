@@ -34,6 +34,24 @@ def fsync_dir(path: str) -> None:
         os.close(fd)
 
 
+def own_folder(path: str) -> None:
+    """Makes `path` and what is missing above it, 0700 each; a folder that is there stays as it is. Raises OSError.
+
+    `os.makedirs` gives its mode to the last one only: the others would be as open as the umask lets them.
+    """
+    try:
+        os.mkdir(path, 0o700)
+    except FileNotFoundError:
+        above = os.path.dirname(path.rstrip(os.sep))
+        if above in ("", path):
+            raise
+        own_folder(above)
+        own_folder(path)
+    except FileExistsError:
+        if not os.path.isdir(path):
+            raise
+
+
 def atomic_write(path: str, data: bytes, *, mode: int = 0o600, durable: bool = True) -> None:
     """Replaces `path` with `data`: temp file beside it, fsync, rename, fsync of the folder.
 

@@ -17,7 +17,7 @@ from chrono.agents.abilities import DeniesShells
 from chrono.agents.protocol import AgentAdapter, SettingsRefused
 from chrono.canonical import canonical_bytes, sha256_hex
 from chrono.errors import Conflict, UsageError
-from chrono.files import atomic_write
+from chrono.files import atomic_write, own_folder
 from chrono.layout import HomeLayout
 from chrono.tuples import NamedTuple
 
@@ -120,7 +120,7 @@ def remember(home: HomeLayout, adapter: AgentAdapter, plan: SettingsPlan, denied
         original = old.original  # chrono over an earlier chrono: the person's own bytes are the older ones
     elif plan.before is not None and adapter.inspect(plan.before).hooks:
         original = adapter.uninstalled(plan.before)
-    os.makedirs(home.installs, mode=0o700, exist_ok=True)
+    own_folder(home.installs)
     data = canonical_bytes(
         {
             "client": adapter.name,

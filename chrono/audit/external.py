@@ -6,11 +6,10 @@ to `audit.verify`.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 
 from chrono.canonical import Json, NotCanonical, canonical_bytes, parse
-from chrono.files import atomic_write, read_own
+from chrono.files import atomic_write, own_folder, read_own
 from chrono.layout import HomeLayout
 from chrono.tuples import NamedTuple
 
@@ -47,7 +46,7 @@ def add_external(home: HomeLayout, log: str, entries: Iterable[External]) -> Non
         before = kept.get((entry.level, entry.holder))
         if before is None or entry.size >= before.size:
             kept[entry.level, entry.holder] = entry
-    os.makedirs(home.witness, mode=0o700, exist_ok=True)
+    own_folder(home.witness)
     atomic_write(home.external(log), b"".join(_line(entry) for _, entry in sorted(kept.items())))
 
 

@@ -16,6 +16,7 @@ from chrono.audit.query import Query, actors, matches, paths, searched
 from chrono.audit.record import MAX_LINE_BYTES, Record, read
 from chrono.audit.text import Text, lines
 from chrono.canonical import NotCanonical
+from chrono.files import own_folder
 from chrono.layout import HomeLayout
 
 if TYPE_CHECKING:
@@ -216,7 +217,7 @@ def _prefix(text: str) -> str:
 def _open(home: HomeLayout, log: str) -> sqlite3.Connection:
     import sqlite3
 
-    os.makedirs(home.cache, mode=0o700, exist_ok=True)
+    own_folder(home.cache)
     base = sqlite3.connect(home.audit_index(log), timeout=30, isolation_level=None)
     try:
         base.execute("PRAGMA journal_mode = WAL")

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from chrono.canonical import from_base64
 from chrono.errors import KeyRefused, UsageError
-from chrono.files import atomic_write
+from chrono.files import atomic_write, own_folder
 from chrono.layout import HomeLayout
 from chrono.signing import PublicKey, Signer, generate, public_key_of_text, signer_of_pem, signer_of_seed
 from chrono.tuples import NamedTuple
@@ -181,7 +181,7 @@ def store_key(home: HomeLayout, signer: Signer, keys: KeySettings, *, kept: bool
     """
     path = home.audit_key_of(signer.kid) if kept else home.audit_key
     secret = keys.passphrase.encode("utf-8", "surrogateescape") if keys.passphrase else None
-    os.makedirs(home.keys, mode=0o700, exist_ok=True)
+    own_folder(home.keys)
     atomic_write(path, signer.pem(secret), mode=0o600)
     return path
 

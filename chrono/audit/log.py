@@ -21,7 +21,7 @@ from chrono.audit.witness import Mark, Witness
 from chrono.canonical import Json
 from chrono.clock import Clock, rfc3339
 from chrono.errors import AuditTampered, AuditUnverifiable
-from chrono.files import atomic_write, file_lock, fsync_dir
+from chrono.files import atomic_write, file_lock, fsync_dir, own_folder
 from chrono.ids import LogId
 from chrono.layout import HomeLayout
 
@@ -49,7 +49,7 @@ def create(
     the old log. Raises AuditTampered (gone, damaged, a copy), AuditUnverifiable (foreign), KeyRefused.
     """
     for folder in (home.keys, home.witness, home.trust, place.folder):
-        os.makedirs(folder, mode=0o700, exist_ok=True)
+        own_folder(folder)
     with file_lock(place.lock, timeout_s=timeout_s):
         try:
             existing = _begun(place, home, keys)

@@ -19,7 +19,7 @@ from contextlib import suppress
 
 from chrono.audit.merkle import CompactRange
 from chrono.errors import ChronoError
-from chrono.files import atomic_write, fsync_dir, write_all
+from chrono.files import atomic_write, fsync_dir, own_folder, write_all
 
 MAX_LEAVES = 1000
 MAX_REQUEST = 32 + MAX_LEAVES * 65 + 64
@@ -169,7 +169,7 @@ def _listening(path: str) -> socket.socket:
 
 
 def _require_own(folder: str) -> None:
-    os.makedirs(folder, mode=0o700, exist_ok=True)
+    own_folder(folder)
     info = os.lstat(folder)
     if not stat.S_ISDIR(info.st_mode) or info.st_uid != os.getuid() or info.st_mode & 0o022:
         raise ChronoError(f"{folder} is not this account's own folder", "chmod 700, or name another")

@@ -11,7 +11,7 @@ import os
 from chrono.audit.redact import SALT_BYTES, commitment
 from chrono.canonical import Json, NotCanonical, canonical_bytes, parse
 from chrono.errors import UsageError
-from chrono.files import atomic_write, read_own
+from chrono.files import atomic_write, own_folder, read_own
 from chrono.layout import HomeLayout
 from chrono.tuples import NamedTuple
 
@@ -38,7 +38,7 @@ def days_of(text: str | None) -> int:
 
 def keep(home: HomeLayout, committed: str, kept: Kept, *, now_ns: int, days: int) -> None:
     """Keeps a raw text for so many days, and takes away what is older than it was to be. Raises OSError."""
-    os.makedirs(home.reveal, mode=0o700, exist_ok=True)
+    own_folder(home.reveal)
     value: dict[str, Json] = {
         "raw": kept.raw.encode("utf-8", "surrogateescape").hex(),
         "salt": kept.salt.hex(),

@@ -20,7 +20,7 @@ from importlib import import_module
 
 from chrono.agents.protocol import Decision
 from chrono.errors import Locked
-from chrono.files import atomic_write, file_lock
+from chrono.files import atomic_write, file_lock, own_folder
 from chrono.guard import wire, wording
 from chrono.guard.caller import Caller
 from chrono.guard.engine import answer
@@ -160,10 +160,10 @@ class Service:
     def _listen(self) -> tuple[socket.socket, int]:
         """The key first, then the socket under a temporary name, then its real one: nobody meets half a service."""
         run = self._home.run
-        os.makedirs(run, mode=0o700, exist_ok=True)
+        own_folder(run)
         folder = os.path.dirname(self._path)
         if folder != run:
-            os.makedirs(folder, mode=0o700, exist_ok=True)
+            own_folder(folder)
         found = os.lstat(folder)
         if not stat.S_ISDIR(found.st_mode) or found.st_mode & 0o077 or found.st_uid != self._uid:
             raise PermissionError(13, "not a private folder of this user", folder)

@@ -11,7 +11,7 @@ import os
 from chrono.canonical import Json, NotCanonical, canonical_bytes, parse
 from chrono.clock import rfc3339
 from chrono.errors import PolicyError
-from chrono.files import atomic_write, fsync_dir, read_own
+from chrono.files import atomic_write, fsync_dir, own_folder, read_own
 from chrono.layout import HomeLayout
 from chrono.tuples import NamedTuple
 
@@ -37,7 +37,7 @@ def is_trusted(home: HomeLayout, sha256: str) -> bool:
 
 def trust(home: HomeLayout, sha256: str, *, source: str, at_ns: int) -> None:
     """Trusts the content with this SHA-256, read from path `source`. Raises OSError where the home is not writable."""
-    os.makedirs(home.trust, mode=0o700, exist_ok=True)
+    own_folder(home.trust)
     note = f"chrono-policy-trust/v1\n{rfc3339(at_ns)}\n{source}\n"
     atomic_write(home.trusted_policy(sha256), note.encode("utf-8", "surrogateescape"))
 
@@ -70,7 +70,7 @@ def write_policy_pin(home: HomeLayout, log_id: str, pin: PolicyPin) -> None:
         "packs": dict(pin.packs),
         "policy": pin.sha256,
     }
-    os.makedirs(home.trust, mode=0o700, exist_ok=True)
+    own_folder(home.trust)
     atomic_write(home.pinned_policy(log_id), canonical_bytes(value) + b"\n")
 
 

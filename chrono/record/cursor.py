@@ -17,7 +17,7 @@ try:
 except ImportError:  # Windows: the plane's own deduplication has to do
     fcntl = None  # type: ignore[assignment]
 
-from chrono.files import OWN, atomic_write, read_at, write_all, write_at
+from chrono.files import OWN, atomic_write, own_folder, read_at, write_all, write_at
 from chrono.tuples import NamedTuple
 
 _LINE_BYTES = 12 + 1 + 8 + 1
@@ -47,7 +47,7 @@ class Cursor:
     @classmethod
     def take(cls, folder: str, name: str) -> Cursor | None:
         """The lease of file `name`, its cursor in `folder`; None where another has it. Raises OSError."""
-        os.makedirs(folder, mode=0o700, exist_ok=True)
+        own_folder(folder)
         path = os.path.join(folder, name + ".cursor")
         flags = os.O_RDWR | os.O_CREAT | OWN
         fd = os.open(path, flags, 0o600)

@@ -11,7 +11,7 @@ import urllib.parse
 from typing import Any
 
 from chrono.errors import ChronoError
-from chrono.files import atomic_write
+from chrono.files import atomic_write, own_folder
 from chrono.record import frames
 from chrono.record.local import StoreWriter
 from chrono.record.plane import HttpPlane
@@ -145,5 +145,5 @@ def _keep_files(folder: str, trace_id: str, files: Any) -> None:
     path = files_path(folder, trace_id)
     if os.path.exists(path):
         return
-    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    own_folder(os.path.dirname(path))
     atomic_write(path, json.dumps(files).encode())

@@ -16,7 +16,7 @@ from typing import Any
 
 from chrono.clock import rfc3339
 from chrono.errors import ChronoError
-from chrono.files import OWN, fsync_dir, write_all
+from chrono.files import OWN, fsync_dir, own_folder, write_all
 from chrono.record import frames
 from chrono.record.frames import frame
 from chrono.record.packing import Packer, json_bytes
@@ -153,7 +153,7 @@ class StoreWriter:
             self._begin()
 
     def _begin(self) -> None:
-        os.makedirs(self.folder, mode=0o700, exist_ok=True)
+        own_folder(self.folder)
         now_ns = time.time_ns()
         stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime(now_ns // 1_000_000_000))
         name = f"{stamp}.{now_ns // 1000 % 1_000_000:06d}-{os.getpid()}-{os.urandom(4).hex()}{SUFFIX}"

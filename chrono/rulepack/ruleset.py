@@ -191,11 +191,11 @@ def _read_key(home: HomeLayout) -> bytes | None:
 
 
 def _make_key(home: HomeLayout) -> bytes | None:
-    from chrono.files import atomic_write
+    from chrono.files import atomic_write, own_folder
 
     key = os.urandom(KEY_BYTES)
     try:
-        os.makedirs(home.cache, mode=0o700, exist_ok=True)
+        own_folder(home.cache)
         atomic_write(_key_path(home), key, mode=0o600, durable=False)
     except OSError:
         return None

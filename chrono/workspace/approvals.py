@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from chrono.audit.place import LogPlace, open_text
 from chrono.canonical import Json, NotCanonical, canonical_bytes, parse, recordable
 from chrono.errors import ChronoError, Denied
-from chrono.files import atomic_write, read_own
+from chrono.files import atomic_write, own_folder, read_own
 from chrono.layout import HomeLayout
 from chrono.policy.approvals import (
     DEFAULT_GRANT_S,
@@ -81,7 +81,7 @@ def ask(home: HomeLayout, subject: Subject, asking: Asking, now_ns: int) -> Requ
     if len(already) >= MOST_PENDING:
         raise Denied(f"{MOST_PENDING} requests wait for a person already", "chrono approvals list")
     request = _request(subject, asking, os.urandom(16).hex(), now_ns, now_ns + REQUEST_S * _SECOND_NS)
-    os.makedirs(home.approvals, mode=0o700, exist_ok=True)
+    own_folder(home.approvals)
     _unlink(home.approval_grant(request.id))  # whatever it answered, it was not this request
     atomic_write(home.approval_request(request.id), _request_bytes(request, subject), durable=False)
     return request

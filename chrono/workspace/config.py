@@ -12,6 +12,7 @@ from collections.abc import Mapping
 
 from chrono.digest import sha256
 from chrono.errors import AuditUnverifiable, ChronoError, PolicyError
+from chrono.files import own_folder
 from chrono.layout import POLICY_FILE, HomeLayout, ProjectLayout, default_home
 from chrono.policy.model import DEFAULTS, Pin, Policy, PolicyFile
 from chrono.tuples import NamedTuple
@@ -61,9 +62,9 @@ def home_layout(environ: Mapping[str, str]) -> HomeLayout:
 def ensure_home(home: HomeLayout) -> None:
     """Creates CHRONO_HOME and its folders, 0700. Raises ChronoError, naming `CHRONO_HOME=`, where that fails."""
     try:
-        os.makedirs(home.root, mode=0o700, exist_ok=True)
+        own_folder(home.root)
         for folder in (home.keys, home.witness, home.trust, home.cache, home.run, home.machine):
-            os.makedirs(folder, mode=0o700, exist_ok=True)
+            own_folder(folder)
         if not os.access(home.root, os.W_OK | os.X_OK):
             raise PermissionError(13, os.strerror(13), home.root)
     except OSError as error:

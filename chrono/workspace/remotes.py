@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from chrono.canonical import Json, NotCanonical, canonical_bytes, parse
 from chrono.errors import AuditUnverifiable, RemoteError, UsageError
-from chrono.files import atomic_write, read_own
+from chrono.files import atomic_write, own_folder, read_own
 from chrono.policy.cover import within
 from chrono.store.gitprogram import Address, address
 from chrono.store.names import quote, unquote
@@ -200,7 +200,7 @@ def _note(ws: Workspace, by: Actor, phase: str, remote: Remote, timeout_s: float
 
 def _write(ws: Workspace, remotes: tuple[Remote, ...]) -> None:
     path = ws.home.remotes(ws.log.log_id)
-    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    own_folder(os.path.dirname(path))
     rows: list[Json] = []
     for remote in sorted(remotes):
         secrets: list[Json] = [_text(one) for one in remote.secrets]

@@ -14,7 +14,7 @@ from chrono.audit.keys import KeySettings, read_key_file
 from chrono.audit.sshagent import openssh_line, openssh_public
 from chrono.canonical import Json, NotCanonical, canonical_bytes, parse
 from chrono.errors import KeyRefused, PolicyError, UsageError
-from chrono.files import atomic_write, file_lock, read_own
+from chrono.files import atomic_write, file_lock, own_folder, read_own
 from chrono.layout import HomeLayout
 from chrono.policy.approvals import Member
 from chrono.policy.roles import BUILT_IN
@@ -118,7 +118,7 @@ def new_key(home: HomeLayout, name: str, passphrase: str) -> PublicKey:
     if not passphrase:
         raise UsageError("an approver's key needs a passphrase", "else whatever runs as you could sign with it")
     signer = generate()
-    os.makedirs(home.keys, mode=0o700, exist_ok=True)
+    own_folder(home.keys)
     atomic_write(path, signer.pem(passphrase.encode("utf-8", "surrogateescape")), mode=0o600)
     return signer.public
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 
 from chrono.errors import ChronoError
-from chrono.files import atomic_write, read_own
+from chrono.files import atomic_write, own_folder, read_own
 from chrono.layout import HomeLayout
 from chrono.policy.model import DEFAULTS, Ignored, PolicyFile
 from chrono.tuples import NamedTuple
@@ -164,7 +164,7 @@ def newest_policy(home: HomeLayout, log_id: str) -> str:
 def now_under(home: HomeLayout, log_id: str, policy_sha256: str) -> None:
     """Notes the policy of the newest decision. A cache: where it is lost, one change is not told of."""
     try:
-        os.makedirs(home.cache, mode=0o700, exist_ok=True)
+        own_folder(home.cache)
         atomic_write(home.seen_policy(log_id), policy_sha256.encode("ascii"), durable=False)
     except OSError:
         pass  # the decision itself is recorded, with the policy it was made under

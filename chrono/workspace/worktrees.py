@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from chrono.canonical import Json, NotCanonical, canonical_bytes, parse
 from chrono.errors import ChronoError, Conflict, StoreError, UsageError
-from chrono.files import atomic_write, fsync_dir
+from chrono.files import atomic_write, fsync_dir, own_folder
 from chrono.ids import CommitId
 from chrono.layout import find_project
 from chrono.policy.cover import within
@@ -188,7 +188,7 @@ def fit(ws: Workspace, folder: str) -> str:
 def _make(ws: Workspace, path: str, commit: CommitId, pid: int | None) -> Worktree:
     """The folder and its entry; both exist when this returns, or neither."""
     try:
-        os.makedirs(ws.layout.worktrees, mode=0o700, exist_ok=True)
+        own_folder(ws.layout.worktrees)
         try:
             os.mkdir(path, 0o700 if pid is not None else 0o777)
         except FileExistsError:

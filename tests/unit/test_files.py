@@ -16,7 +16,7 @@ import pytest
 
 from chrono import files
 from chrono.errors import Locked
-from chrono.files import atomic_write, file_lock, read_own
+from chrono.files import atomic_write, file_lock, own_folder, read_own
 
 
 def test_a_replaced_file_has_the_new_bytes_and_mode(tmp_path: Path) -> None:
@@ -218,3 +218,20 @@ with file_lock({path!r}, timeout_s=1):
     sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 """
     assert subprocess.run([sys.executable, "-c", code], timeout=20).returncode == 0
+
+
+def test_every_folder_that_is_made_for_us_is_ours_alone(tmp_path: Path) -> None:
+    there = tmp_path / "there"
+    there.mkdir(0o755)
+    own_folder(str(there / "a" / "b" / "c"))
+    own_folder(str(there / "a" / "b" / "c"))
+    assert [p.stat().st_mode & 0o777 for p in (there, there / "a", there / "a/b", there / "a/b/c")] == [
+        0o755,
+        *[0o700] * 3,
+    ]
+    (there / "file").write_bytes(b"")
+    for path in (there / "file", there / "file" / "below"):
+        with pytest.raises(OSError):
+            own_folder(str(path))
+    with pytest.raises(FileNotFoundError):
+        own_folder("")
