@@ -6,6 +6,10 @@ A sleep that is long enough here is too short elsewhere, and a deadline that is 
 
 from __future__ import annotations
 
+import fcntl
+import os
+import struct
+import termios
 import time
 from collections.abc import Callable
 from typing import TypeVar
@@ -23,3 +27,9 @@ def until(condition: Callable[[], T], what: str = "it did not happen") -> T:
         assert time.monotonic() < end, f"{what} within {LONG_S:g} s"
         time.sleep(0.01)
     return found
+
+
+def write_and_be_read(pipe: int, data: bytes) -> None:
+    """Writes to a process, and waits until it has read that: it is at work, and waits for more."""
+    os.write(pipe, data)
+    until(lambda: struct.unpack("i", fcntl.ioctl(pipe, termios.FIONREAD, bytes(4))) == (0,), "it did not read")

@@ -12,7 +12,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,6 +20,7 @@ from chrono.agents.claude_code import ADAPTER
 from chrono.guard import wire
 from chrono.guard.install import boot_path
 from tests.e2e.real_client import CHECKOUT, environment
+from tests.waiting import LONG_S, until, write_and_be_read
 
 FILES = {
     "a.txt": b"first\n",
@@ -68,7 +68,7 @@ class Hooked:
             capture_output=True,
             text=True,
             errors="surrogateescape",
-            timeout=120,
+            timeout=LONG_S,
         )
         said = Said(done.returncode, done.stdout, done.stderr)
         assert code is None or said.exit_code == code, said
@@ -78,7 +78,7 @@ class Hooked:
         """The command as `guard install` writes it."""
         return ADAPTER.hook_command(sys.executable, boot_path(), "the settings")
 
-    def fire(self, payload: bytes, *, cwd: Path | None = None, timeout_s: float = 60, **environ: str) -> Said:
+    def fire(self, payload: bytes, *, cwd: Path | None = None, timeout_s: float = LONG_S, **environ: str) -> Said:
         """Runs the installed command as the client does."""
         done = subprocess.run(
             ["/bin/sh", "-c", self.hook_command()],
@@ -127,16 +127,16 @@ class Hooked:
         build = wire.build_id(str(CHECKOUT / "chrono"))
         return Path(os.fsdecode(wire.socket_path(os.fsencode(self.chrono_home), build, os.getuid())))
 
-    def service_pid(self, *, within_s: float = 20) -> int:
+    def service_pid(self) -> int:
         """The pid of the running service; waits until one listens."""
-        until = time.monotonic() + within_s
-        while True:
-            if self.socket().exists():
-                word = self.service_file("lock").read_text().split()
-                if len(word) == 2 and _lives(int(word[1])):
-                    return int(word[1])
-            assert time.monotonic() < until, "no service came up"
-            time.sleep(0.05)
+
+        def listening() -> int | None:
+            if not self.socket().exists():
+                return None
+            words = self.service_file("lock").read_text().split()
+            return int(words[1]) if len(words) == 2 and _lives(int(words[1])) else None
+
+        return until(listening, "no service came up") or 0
 
     def kill_service(self) -> None:
         os.kill(self.service_pid(), 9)
@@ -149,6 +149,14 @@ class Hooked:
             return
         if len(words) == 2 and _lives(int(words[1])) and b"--service" in _command_line(int(words[1])):
             os.kill(int(words[1]), 9)
+
+
+def kill_child(shell: subprocess.Popen[bytes], sig: int) -> None:
+    """Ends the hook's Python below `shell` while it waits for its input."""
+    assert shell.stdin is not None
+    write_and_be_read(shell.stdin.fileno(), b" ")
+    (child,) = Path(f"/proc/{shell.pid}/task/{shell.pid}/children").read_text().split()
+    os.kill(int(child), sig)
 
 
 _building = False

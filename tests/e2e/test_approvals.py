@@ -21,6 +21,7 @@ from tests.e2e.fake_models import FakeModel, Turn
 from tests.e2e.hooked import Hooked, compiled_rules
 from tests.e2e.other_clients import Client
 from tests.e2e.real_client import CHECKOUT
+from tests.waiting import LONG_S
 
 CHRONO = [sys.executable, "-m", "chrono"]
 RULE = (
@@ -122,13 +123,13 @@ def test_a_person_answers_in_a_browser(scene: Scene) -> None:
             pytest.skip("this test itself is run by an agent")
         url = json.loads(first)["url"]
         browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(CookieJar()))
-        page = browser.open(url, timeout=10).read().decode()
+        page = browser.open(url, timeout=LONG_S).read().decode()
         assert "deploy now" in page
         fields = dict(re.findall(r'name="(\w+)" value="([^"]*)">', page))
         body = urlencode({**fields, "decision": "approve"}).encode()
         origin = url.partition("/?")[0]
         sent = urllib.request.Request(f"{origin}/", body, {"Origin": origin})
-        assert "Nothing waits" in browser.open(sent, timeout=10).read().decode()
+        assert "Nothing waits" in browser.open(sent, timeout=LONG_S).read().decode()
         assert [json.loads(watch.stdout.readline())["event"] for _ in range(2)] == ["asked", "approved"]
     finally:
         watch.terminate()

@@ -33,7 +33,9 @@ PASSING = re.compile(rb"\b[0-9a-f]{7,64}\b")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     made = Served(tmp_path_factory.mktemp("ways"))
     pid = made.start()
-    yield made
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(client, "ACCEPT_S", LONG_S)  # a busy service is asked all the same
+        yield made
     os.kill(pid, 15)
 
 

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import LONG_S, write_and_be_read
+
 ROOT = Path(__file__).resolve().parents[2]
 CHRONO = [sys.executable, "-P", "-m", "chrono"]
 
@@ -25,7 +27,7 @@ def piped(*args: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     source, sink = os.pipe()
     try:
         return subprocess.run(
-            [*CHRONO, *args], cwd=cwd, env=environment(), stdin=source, capture_output=True, text=True, timeout=60
+            [*CHRONO, *args], cwd=cwd, env=environment(), stdin=source, capture_output=True, text=True, timeout=LONG_S
         )
     finally:
         os.close(source)
@@ -46,11 +48,12 @@ def on_terminal(*args: str, cwd: Path, answer: bytes | None = None, **more: str)
     )
     os.close(below)
     seen = b""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + LONG_S
     try:
         while time.monotonic() < deadline:
+            ended = process.poll() is not None  # asked first: what it wrote at its end is read
             if not select.select([above], [], [], 0.2)[0]:
-                if process.poll() is not None:
+                if ended:
                     break
                 continue
             try:
@@ -66,7 +69,7 @@ def on_terminal(*args: str, cwd: Path, answer: bytes | None = None, **more: str)
     finally:
         if process.poll() is None and time.monotonic() >= deadline:
             process.kill()
-        code = process.wait(10)
+        code = process.wait(LONG_S)
         os.close(above)
     return code, seen.decode("utf-8", "replace").replace("\r\n", "\n")
 
@@ -123,7 +126,7 @@ def test_a_folder_that_is_gone_is_said(tmp_path: Path) -> None:
     gone = tmp_path / "gone"
     gone.mkdir()
     code = f"cd {gone} && rmdir {gone} && exec {' '.join(CHRONO)} status"
-    done = subprocess.run(["sh", "-c", code], env=environment(), capture_output=True, text=True, timeout=60)
+    done = subprocess.run(["sh", "-c", code], env=environment(), capture_output=True, text=True, timeout=LONG_S)
     assert done.returncode == 1 and "does not exist any more" in done.stderr
 
 
@@ -132,9 +135,9 @@ def test_an_interrupt_is_130_without_a_traceback(project: Path) -> None:
     process = subprocess.Popen(
         [*CHRONO, "scan", "--batch", "-"], cwd=project, env=environment(), stdin=source, stderr=subprocess.PIPE
     )
-    time.sleep(1.0)
+    write_and_be_read(sink, b"ls\n")
     process.send_signal(2)
-    _, err = process.communicate(timeout=30)
+    _, err = process.communicate(timeout=LONG_S)
     os.close(source)
     os.close(sink)
     assert process.returncode == 130 and b"Traceback" not in err

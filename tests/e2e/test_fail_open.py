@@ -6,6 +6,7 @@ harmless call is refused, too, is shown in test_hook_failures.
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import resource
@@ -176,11 +177,12 @@ def squatter(hooked: Hooked, answers: Callable[[socket.socket], None]) -> Iterat
         key.unlink(missing_ok=True)
 
 
-def says(*pieces: bytes, wait_s: float = 0.0) -> Callable[[Hooked], AbstractContextManager[Any]]:
+def says(*pieces: bytes, wait_s: float = 0.0, pause_s: float = 0.0) -> Callable[[Hooked], AbstractContextManager[Any]]:
     def answers(connection: socket.socket) -> None:
         time.sleep(wait_s)
         for piece in pieces:
             connection.sendall(piece)
+            time.sleep(pause_s)
 
     return lambda hooked: squatter(hooked, answers)
 
@@ -208,6 +210,19 @@ def killed(hooked: Hooked) -> Iterator[None]:
     if hooked.environ["CHRONO_SERVICE"] == "auto":
         os.kill(started(hooked), signal.SIGKILL)
     yield
+
+
+def limited(what: int, most: int) -> Callable[[Hooked], AbstractContextManager[Any]]:
+    """The service runs out of something while it lives."""
+
+    @contextmanager
+    def around(hooked: Hooked) -> Iterator[None]:
+        if hooked.environ["CHRONO_SERVICE"] == "auto":
+            resource.prlimit(started(hooked), what, (most, most))
+        yield
+        hooked.end()
+
+    return around
 
 
 def started(hooked: Hooked) -> int:
@@ -267,6 +282,45 @@ def remove(name: str) -> Callable[[Path], None]:
     return lambda package: (package / name).unlink()
 
 
+def compiled(name: str, code: bytes) -> Callable[[Path], None]:
+    """A compiled form that belongs to its source by time and size, as a crash of the machine leaves it."""
+
+    def change(package: Path) -> None:
+        source = package / name
+        found = source.stat()
+        cached = Path(importlib.util.cache_from_source(str(source)))
+        cached.parent.mkdir(exist_ok=True)
+        header = importlib.util.MAGIC_NUMBER + struct.pack("<III", 0, int(found.st_mtime), found.st_size)
+        cached.write_bytes(header + code)
+
+    return change
+
+
+@contextmanager
+def fakes(hooked: Hooked) -> Iterator[None]:
+    """The project has programs of its own under the names of those that a guard might call; each says that all is well."""
+    made = [hooked.project / name for name in ("python3", "git", "sh", "env", "uname", "id", "ssh-keygen")]
+    for path in made:
+        path.write_text("#!/bin/sh\nexit 0\n")
+        path.chmod(0o755)
+    try:
+        yield
+    finally:
+        for path in made:
+            path.unlink()
+
+
+@contextmanager
+def strangers_home(hooked: Hooked) -> Iterator[None]:
+    folder = Path(tempfile.mkdtemp(dir=hooked.home))
+    try:
+        os.chown(folder, 12345, 12345)
+    except PermissionError:
+        pytest.skip("only root can make a folder somebody else's")
+    with replaced(hooked.chrono_home, f"-> {folder}"):
+        yield
+
+
 def void(_: object) -> None:
     return None
 
@@ -305,12 +359,25 @@ ROWS = [
     Row("a folder with a NUL", call(cwd="/tmp/\0x")),
     Row("a session that is a number", call(session_id=7)),
     Row("a call id of 1 MB", call(tool_use_id="x" * 1_000_000)),
+    Row("UTF-16", edited(lambda data: data.decode().encode("utf-16"))),
+    Row("NaN and infinities", edited(lambda data: data.replace(b"{", b'{"n":[NaN,-Infinity,1e999],', 1))),
+    Row("tool input is a text", call(json.dumps({"command": DANGEROUS}))),
+    Row("the command under another name", call({"cmd": DANGEROUS})),
+    Row("the tool in other letters", call(tool_name="bash")),
+    Row("a tool of a later version", call(tool_name="Shell")),
+    Row("the event in other letters", call(hook_event_name="pretooluse")),
+    Row("an event of a later version", call(hook_event_name="BeforeToolUse")),
     # its streams
     Row("closed input", shell="exec <&-; {}"),
     Row("closed output", shell="({}) >&-"),
     Row("closed error", shell="({}) 2>&-"),
     Row("closed output and error", shell="({}) >&- 2>&-"),
     Row("a full disk behind the output", shell="({}) >/dev/full 2>/dev/full"),
+    Row("nobody reads the output", shell='(({}); echo $? > "$HOME/status") | :; exit $(cat "$HOME/status")'),
+    Row("an output for reading", shell="({}) 1</dev/null"),
+    Row("an input for writing", shell="({}) 0>/dev/null"),
+    Row("an input that is a folder", shell="({}) </"),
+    Row("an input without an end", shell="({}) </dev/zero"),
     # its environment
     Row("no HOME", environ={"HOME": None, "XDG_STATE_HOME": None}),
     Row("a home that is not there", environ={"HOME": "/proc/nowhere", "XDG_STATE_HOME": ""}),
@@ -326,6 +393,14 @@ ROWS = [
     Row("a key that is none", environ={"CHRONO_AUDIT_KEY": "nonsense"}),
     Row("settings that contradict", environ={"CHRONO_AUDIT_REQUIRE_KEY": "1", "CHRONO_AUDIT_UNSIGNED": "1"}),
     Row("an unknown service mode", environ={"CHRONO_SERVICE": "maybe"}),
+    Row("no folder for temporary files", environ={"TMPDIR": "/nowhere", "TMP": "/nowhere", "TEMP": "/nowhere"}),
+    Row("a library that is not there", environ={"LD_PRELOAD": "/nowhere.so", "LD_LIBRARY_PATH": "/nowhere"}),
+    Row("2,000 variables", environ={f"V{n}": "x" for n in range(2000)}),
+    Row("a folder that is removed", shell='mkdir "$HOME/gone" && cd "$HOME/gone" && rmdir "$HOME/gone" && {}'),
+    Row("a mask that forbids everything", shell="umask 777; {}"),
+    Row("a shell that ends at its first failure", shell="set -eu; {}"),
+    Row("signals that nobody hears", shell="trap '' CHLD HUP INT TERM PIPE ALRM; {}"),
+    Row("other programs in PATH", shell="PATH=.:$PATH; {}", around=fakes),
     # files of the project
     Row("a policy with a mistake", around=project("chrono-policy.yaml", b"thresholds: {block: lots}\n")),
     Row("a policy that is no YAML", around=project("chrono-policy.yaml", b"\0\xff{")),
@@ -356,10 +431,14 @@ ROWS = [
     Row("rules that are a fifo", around=lambda hooked: every(hooked, "cache/rules-*", "fifo")),
     Row("a cache key that is short", around=lambda hooked: every(hooked, "cache/*key*", b"x")),
     Row("a person's policy with a mistake", around=home("policy.yaml", b"gates: 7\n")),
+    Row("a home that everybody may write", around=lambda hooked: mode(hooked.chrono_home, 0o777)),
+    Row("a home that is a link to somebody else's", around=strangers_home),
     # limits of the process
     Row("no room on the disk", limits=((resource.RLIMIT_FSIZE, 0),)),
     Row("no memory", limits=((resource.RLIMIT_AS, 60_000_000),)),
     Row("no descriptors", limits=((resource.RLIMIT_NOFILE, 4),)),
+    Row("no descriptors but the standard ones", shell="ulimit -n 3; {}"),
+    Row("a second of processor time", limits=((resource.RLIMIT_CPU, 1),)),
     Row("a small stack", limits=((resource.RLIMIT_STACK, 256 * 1024),)),
     # ends of the process
     *(Row(f"ended by {sig.name}", dies=sig) for sig in (signal.SIGKILL, signal.SIGSEGV, signal.SIGTERM, signal.SIGINT)),
@@ -383,8 +462,13 @@ ROWS = [
     Row("another client's name", command=lambda hooked, command: command.replace(" claude-code ", " nobody ")),
     Row("a clock before all time", command=boot_in(append("clock.py", "SystemClock.now_ns = lambda self: -1\n"))),
     Row("a clock after all time", command=boot_in(append("clock.py", "SystemClock.now_ns = lambda self: 1 << 62\n"))),
+    Row("a compiled file that was cut", command=boot_in(compiled("guard/client.py", b""))),
+    Row("a compiled file of noise", command=boot_in(compiled("guard/engine.py", b"\xe3\xff\0" * 99))),
     # the service
     Row("a service that hangs", around=stopped),
+    Row("a service without descriptors", around=limited(resource.RLIMIT_NOFILE, 0)),
+    Row("a service without memory", around=limited(resource.RLIMIT_AS, 0)),
+    Row("a start mark that is a folder", around=lambda hooked: replaced(hooked.service_file("start"), "folder")),
     Row("a service that was killed", around=killed),
     Row("no socket", around=lambda hooked: replaced(hooked.socket(), None)),
     Row("a socket that is a file", around=lambda hooked: replaced(hooked.socket(), b"")),
@@ -396,6 +480,7 @@ ROWS = [
     Row("a squatter that allows", around=says(wire.ACCEPTED, _UNSIGNED)),
     Row("a squatter that sends noise", around=says(wire.ACCEPTED, b"\xff" * 100)),
     Row("a squatter that refuses", around=says(wire.REFUSED)),
+    Row("a squatter that sends its answer bit by bit", around=says(wire.ACCEPTED, b"\0\0\1\0", *[b"\0"] * 200, pause_s=0.4)),
 ]
 
 

@@ -4,10 +4,8 @@ comes into our store; span for span equal. `scripts/peers` makes the environment
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import sys
-import time
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +16,8 @@ import pytest
 from chrono.record.exchange import fetched, import_trace
 from chrono.record.plane import HttpPlane
 from chrono.record.reading import read_trace, summaries
+from tests.loopback import held_port
+from tests.waiting import LONG_S, until
 
 ROOT = Path(__file__).resolve().parents[2]
 PEERS = Path(os.environ.get("CHRONO_PEERS") or ROOT / ".venv-peers") / "bin" / "python"
@@ -63,12 +63,15 @@ chronicle.shutdown()
 
 
 @pytest.fixture(scope="module")
-def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def port() -> Iterator[int]:
+    with held_port() as port:
+        yield port
+
+
+@pytest.fixture(scope="module")
+def plane(tmp_path_factory: pytest.TempPathFactory, port: int) -> Iterator[str]:
     """The real control plane, on loopback."""
     folder = tmp_path_factory.mktemp("plane")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
     environ = {**os.environ, "CONTROL_PLANE_DATABASE_URL": f"sqlite:///{folder}/plane.db"}
     with open(folder / "log", "wb") as log:
         process = subprocess.Popen(
@@ -79,14 +82,17 @@ def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             cwd=folder,
         )
     url = f"http://127.0.0.1:{port}"
+
+    def ready() -> bool:
+        try:
+            with urllib.request.urlopen(url + "/ready", timeout=1):
+                return True
+        except OSError:
+            assert process.poll() is None, (folder / "log").read_text()
+            return False
+
     try:
-        for _ in range(400):
-            try:
-                with urllib.request.urlopen(url + "/ready", timeout=1):
-                    break
-            except OSError:
-                assert process.poll() is None, (folder / "log").read_text()
-                time.sleep(0.1)
+        until(ready)
         yield url
     finally:
         process.terminate()
@@ -95,13 +101,13 @@ def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 def run(python: Path | str, program: str, url: str, store: Path) -> str:
     environ = {**os.environ, "CHRONO_RECORD_STORE": str(store), "PYTHONPATH": str(ROOT)}
-    ran = subprocess.run([python, "-c", program, url], env=environ, capture_output=True, text=True, timeout=120)
+    ran = subprocess.run([python, "-c", program, url], env=environ, capture_output=True, text=True, timeout=LONG_S)
     assert ran.returncode == 0, ran.stderr
     return ran.stdout.strip()
 
 
 def at_plane(url: str, trace_id: str) -> tuple[list[Any], list[Any]]:
-    client = HttpPlane(url, timeout_s=30)
+    client = HttpPlane(url, timeout_s=LONG_S)
     try:
         found = fetched(client, trace_id)
     finally:

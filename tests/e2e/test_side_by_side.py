@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -17,6 +16,7 @@ from chrono.workspace.actors import actor
 from chrono.workspace.init import initialise
 from chrono.workspace.project import Workspace
 from chrono.workspace.verify import verify
+from tests.waiting import LONG_S
 
 CODE = Path(__file__).parents[2]
 
@@ -31,8 +31,8 @@ from chrono.workspace.retention import Rules
 
 root, first, role, seconds = sys.argv[1], sys.argv[2], sys.argv[3], float(sys.argv[4])
 ws, by = Workspace.open(root, os.environ), actor(os.environ)
-deadline, number = time.monotonic() + seconds, 0
-while time.monotonic() < deadline:
+deadline, number, done = time.monotonic() + seconds, 0, None
+while done is None or time.monotonic() < deadline:  # in a slow machine the first one takes longer than it has
     number += 1
     try:
         if role in "ab":
@@ -52,7 +52,7 @@ while time.monotonic() < deadline:
             print("rescue", done.rescue, flush=True)
             time.sleep(0.05)
         else:
-            prune.apply(ws, prune.plan(ws, Rules(1_000_000, None)), by, timeout_s=30)
+            done = prune.apply(ws, prune.plan(ws, Rules(1_000_000, None)), by, timeout_s=30)
             ws.store.upkeep.pack_loose(30)
             ws.store.upkeep.pack_refs(30)
             print("pruned", number, flush=True)
@@ -75,7 +75,7 @@ def work(root: Path, first: str, environ: dict[str, str], seconds: float) -> dic
     printed = {}
     try:
         for role, process in running.items():
-            out, err = process.communicate(timeout=seconds + 45)
+            out, err = process.communicate(timeout=seconds + LONG_S)
             assert process.returncode == 0, (role, err)
             printed[role] = out.splitlines()
     finally:
@@ -109,18 +109,22 @@ def side_by_side(tmp_path: Path, seconds: float) -> None:
     assert told <= known  # every savepoint that was reported is there
     assert verify(ws, full=True).exit_code == 0
     assert ws.store.pending() is None
+    with file_lock(ws.layout.upkeep_lock, timeout_s=LONG_S):  # no upkeep that one of them started is under way
+        check_what_is_left(ws)
+    assert (root / "keep").read_text() == "keep\n"
+
+
+def check_what_is_left(ws: Workspace) -> None:
+    """A whole repository, and no lock."""
     left = [path for path in Path(ws.layout.dir).rglob("*.lock") if path.name not in ("audit.lock", "upkeep.lock")]
     assert left == []
-    begun = time.monotonic()
     for lock in (ws.layout.lock, ws.layout.audit_lock):
-        with file_lock(lock, timeout_s=1):
+        with file_lock(lock, timeout_s=0):
             pass
-    assert time.monotonic() - begun < 1
     fsck = subprocess.run(
         ["git", "--git-dir", ws.layout.repo, "fsck", "--strict", "--no-dangling"], capture_output=True, text=True
     )
     assert fsck.returncode == 0, fsck.stdout + fsck.stderr
-    assert (root / "keep").read_text() == "keep\n"
 
 
 def test_four_processes_for_a_moment(tmp_path: Path) -> None:

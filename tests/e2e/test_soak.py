@@ -19,6 +19,7 @@ from chrono.agents.claude_code import ADAPTER
 from chrono.guard import client, wire
 from tests.e2e.hooked import Hooked, _lives
 from tests.e2e.real_client import CHECKOUT
+from tests.waiting import until
 
 CALLS = 20_000
 WARM = 4_000
@@ -65,11 +66,8 @@ class Served:
             ["/bin/sh", "-c", command], input=self.payload(0, "ls", "x"), env=self.first.environ, capture_output=True
         )
         assert done.returncode == 0, done
-        until = time.monotonic() + 60
         lock = Path(os.fsdecode(wire.run_file(self.home, self.build, "lock")))
-        while not os.path.exists(os.fsdecode(wire.socket_path(self.home, self.build, os.getuid()))):
-            assert time.monotonic() < until
-            time.sleep(0.1)
+        until(lambda: os.path.exists(os.fsdecode(wire.socket_path(self.home, self.build, os.getuid()))))
         return int(lock.read_text().split()[1])
 
     def payload(self, project: int, command: str, call_id: str, event: str = "PreToolUse", **more: Any) -> bytes:

@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from tests.waiting import LONG_S, until
+
 CHECK = [sys.executable, "-c", "import sys; sys.exit('bad' in open('a.txt').read())"]
 
 
@@ -109,11 +111,9 @@ def test_an_interrupt_stops_the_test_and_removes_the_folder(history: Path, chron
         stderr=subprocess.PIPE,
         text=True,
     )
-    deadline = time.monotonic() + 30
-    while not list(scratch.glob("chrono-bisect-*/src")) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    time.sleep(0.2)
+    until(lambda: list(scratch.glob("chrono-bisect-*/src")))
+    time.sleep(0.2)  # wherever it is now, it stops
     process.send_signal(signal.SIGTERM)
-    _, err = process.communicate(timeout=30)
+    _, err = process.communicate(timeout=LONG_S)
     assert process.returncode == 130 and "interrupted" in err, err
     assert list(scratch.iterdir()) == [] and chrono("worktree", "--json").json == {"worktrees": []}
