@@ -188,6 +188,9 @@ def _is_switch(word: Word) -> bool:
 
 def program_names(word: Word) -> tuple[str, ...]:
     """Names under which a program is known: without folder, `.exe` and version; as it is first."""
+    known = _NAMES.get(word)
+    if known is not None:
+        return known
     if isinstance(word, Many):
         return ()
     if isinstance(word, Pattern):
@@ -195,16 +198,15 @@ def program_names(word: Word) -> tuple[str, ...]:
         if tail is None or "/" not in tail:
             return ()
         word = tail
-    known = _NAMES.get(word)
-    if known is None:
-        if len(_NAMES) > 2000:
-            _NAMES.clear()
-        known = _NAMES[word] = _names_of(word)
+    if len(_NAMES) > 2000:
+        _NAMES.clear()
+    known = _NAMES[word] = _names_of(word)
     return known
 
 
 _ENDINGS = (".exe", ".cmd", ".bat", ".com")
-_NAMES: dict[str, tuple[str, ...]] = {}
+_NAMES: dict[Word, tuple[str, ...]] = {}
+_SHORT_NAMES: dict[Word, str] = {}
 
 
 def _names_of(word: str) -> tuple[str, ...]:
@@ -221,10 +223,15 @@ def _names_of(word: str) -> tuple[str, ...]:
 
 def name_of(command: Command) -> str:
     """The program's name in small letters, without folder and `.exe`; "" where it is not known."""
-    names = program_names(command.argv[0])
-    if not names:
-        return ""
-    return names[1] if len(names) > 1 and names[1] == _plain(names[0]) else names[0]
+    word = command.argv[0]
+    known = _SHORT_NAMES.get(word)
+    if known is None:
+        if len(_SHORT_NAMES) > 2000:
+            _SHORT_NAMES.clear()
+        names = program_names(word)
+        small = len(names) > 1 and names[1] == _plain(names[0])
+        known = _SHORT_NAMES[word] = "" if not names else names[1] if small else names[0]
+    return known
 
 
 def _plain(name: str) -> str:

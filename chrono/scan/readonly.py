@@ -12,6 +12,7 @@ from chrono.scan.options import Parsed, parse, program_names
 from chrono.scan.paths import Ground
 from chrono.scan.rule import GNU, Options
 from chrono.scan.touch import options_of
+from chrono.tuples import NamedTuple
 
 _READERS = frozenset(
     """
@@ -124,22 +125,48 @@ _ASSIGNS = frozenset(
 def changes_nothing(command: Command, ground: Ground) -> bool:
     """Whether a command is proved to change no file. In doubt it is not."""
     names = program_names(command.argv[0])
-    if not names or not all(_harmless_assign(name) for name, _ in command.assigns):
+    known = _KNOWN.get(names)
+    if known is None:
+        if len(_KNOWN) > 2000:
+            _KNOWN.clear()
+        known = _KNOWN[names] = _known_of(names)
+    if known is _NEVER or (command.assigns and not all(_harmless_assign(name) for name, _ in command.assigns)):
         return False
-    if not all(_harmless_redirect(redirect.op, redirect.target) for redirect in command.redirects):
+    if command.redirects and not all(_harmless_redirect(one.op, one.target) for one in command.redirects):
         return False
     if not command.builtin and not _is_the_systems(command, ground):
         return False
     argv = command.argv
-    if any(not isinstance(word, str) for word in argv) and names[0] not in _READERS:
+    if names[0] not in _READERS and [word for word in argv if not isinstance(word, str)]:
         return False
+    if known.careful is not None:
+        return known.careful(parse(argv, _OPTIONS.get(known.name, options_of(known.name))), command)
+    return known.reads or _asks(names, command)
+
+
+class _Known(NamedTuple):
+    """What can be told by a program's names alone: the name that counts, what looks at its arguments, whether it only
+    reads whatever these are, whether some of its verbs do."""
+
+    name: str
+    careful: Callable[[Parsed, Command], bool] | None
+    reads: bool
+    asks: bool
+
+
+_NEVER = _Known("", None, False, False)
+"""Nothing such a program does is proved to change no file."""
+
+_KNOWN: dict[tuple[str, ...], _Known] = {}
+
+
+def _known_of(names: tuple[str, ...]) -> _Known:
+    if not names:
+        return _NEVER
     name = names[0] if names[0] in _READERS else names[-1] if names[-1] in _READERS else names[0]
     careful = _CAREFUL.get(name) or _CAREFUL.get(names[-1])
-    if careful is not None:
-        return careful(parse(argv, _OPTIONS.get(name, options_of(name))), command)
-    if name in _READERS:
-        return True
-    return _asks(names, command)
+    asks = "python" in names or any(one in _ASK_VERSION or one in _LISTS for one in names)
+    return _Known(name, careful, name in _READERS, asks) if careful or asks or name in _READERS else _NEVER
 
 
 def _harmless_assign(name: str) -> bool:
