@@ -48,7 +48,8 @@ def server_of(tool: str, body: Body) -> str | None:
 class Dialect(NamedTuple):
     """How one client says what a hook needs to know.
 
-    - `events`: its event names to those of Call; an event that is not among them is "other".
+    - `events`: its event names to those of Call. One that is not among them is "other", but where the payload names a
+      tool: a client that calls its event by another name some day must not find the guard open.
     - `tools`: the tools that run commands or name files; `harmless`: those that change no file by themselves. A tool
       in neither may change files.
     - `asks`: permission modes in which an `ask` reaches a person.
@@ -103,7 +104,8 @@ def decode(dialect: Dialect, body: Body) -> Call:
     name = body.get(dialect.event_key)
     if not isinstance(name, str) or not name:
         raise PayloadRefused(f"the hook's input names no event ({dialect.event_key})")
-    event = dialect.events.get(name, "other")
+    unknown = "pre" if optional(body, dialect.tool_key) else "other"
+    event = dialect.events.get(name, unknown)
     call = Call(
         client=dialect.client,
         event=event,

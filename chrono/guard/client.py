@@ -28,6 +28,9 @@ OBJECTS_BEFORE_COLLECTING = 500_000
 """A process that ends with its answer: one pass of the collector over the rules costs more than all that a call leaves
 behind. A text that leaves far more is still collected after."""
 
+INPUT_BYTES = 64 * 1024 * 1024
+"""No client sends that much. An input without an end would else fill the memory of the machine before the deadline."""
+
 BLOCKED = 42
 _STILL = (
     "chrono: the guard could not finish within 20 s, so this call is denied. It may still be taking a savepoint of a "
@@ -109,13 +112,16 @@ def _occupy_standard_files(posix: "ModuleType") -> None:
 
 
 def _read_all(posix: "ModuleType") -> bytes:
-    """Standard input to its end. Raises OSError where it is closed."""
+    """Standard input to its end. Raises OSError where it is closed, or longer than any client's."""
     pieces: list[bytes] = []
-    while True:
+    left = INPUT_BYTES
+    while left > 0:
         piece = posix.read(0, 1 << 16)
         if not piece:
             return b"".join(pieces)
         pieces.append(piece)
+        left -= len(piece)
+    raise OSError("its input is longer than 64 MiB")
 
 
 def _say(posix: "ModuleType", stdout: bytes, stderr: bytes, exit_code: int) -> int:

@@ -480,7 +480,10 @@ ROWS = [
     Row("a squatter that allows", around=says(wire.ACCEPTED, _UNSIGNED)),
     Row("a squatter that sends noise", around=says(wire.ACCEPTED, b"\xff" * 100)),
     Row("a squatter that refuses", around=says(wire.REFUSED)),
-    Row("a squatter that sends its answer bit by bit", around=says(wire.ACCEPTED, b"\0\0\1\0", *[b"\0"] * 200, pause_s=0.4)),
+    Row(
+        "a squatter that sends its answer bit by bit",
+        around=says(wire.ACCEPTED, b"\0\0\1\0", *[b"\0"] * 200, pause_s=0.4),
+    ),
 ]
 
 

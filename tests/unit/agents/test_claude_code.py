@@ -106,6 +106,11 @@ def test_sessions_have_two_ends() -> None:
     assert decode(payload("Stop")).event == "other"
 
 
+def test_an_unknown_event_that_names_a_tool_is_judged() -> None:
+    call = decode(payload("BeforeToolUse", tool_name="Bash", tool_input={"command": "ls"}))
+    assert (call.event, call.commands) == ("pre", ("ls",))
+
+
 @pytest.mark.parametrize(
     "data",
     [
