@@ -69,10 +69,12 @@ def findings_of(steps: tuple[Step, ...], ruleset: Ruleset, ground: Ground) -> li
             step = step._replace(command=asked(step.command))
         if history.remotes and name_of(step.command) == "git":
             step = step._replace(command=with_address(step.command, history.remotes))
-        for finding in _of_command(step, ruleset, ground, history):
+        last = at + 1 == len(steps)
+        for finding in _of_command(step, ruleset, ground, history, last):
             key = (finding.rule, finding.span, finding.targets, finding.via)
             found.setdefault(key, finding)
-        _remember(step.command, ground, history)
+        if not last:  # what is remembered is remembered for those behind it
+            _remember(step.command, ground, history)
     return list(found.values())
 
 
@@ -106,7 +108,7 @@ def findings_of_writes(
     return found
 
 
-def _of_command(step: Step, ruleset: Ruleset, ground: Ground, history: History) -> list[Finding]:
+def _of_command(step: Step, ruleset: Ruleset, ground: Ground, history: History, last: bool) -> list[Finding]:
     command = step.command
     found_by = history.find if command.via and command.via[-1].startswith("find -") else None
     touches = () if _in_own_container(command) else touches_of(command, ground, found_by)
@@ -118,7 +120,8 @@ def _of_command(step: Step, ruleset: Ruleset, ground: Ground, history: History) 
         touches = (*touches, *_through_links(touches, command, history))
     if (history.made or history.moved) and name_of(command) in _COPIES:
         touches = _without_own_results(touches, command, history, ground)
-    history.held.update(holding.put_aside(command, touches, history.held, ground))
+    if not last:
+        history.held.update(holding.put_aside(command, touches, history.held, ground))
     touches = _in_order(touches, command, history, ground)
     if step.followed:
         touches = tuple(touch for touch in touches if touch.spot.target.place != "unknown")
