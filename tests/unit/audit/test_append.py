@@ -317,7 +317,7 @@ def test_a_stopped_holder_costs_the_timeout_and_the_next_record_tells(ground: Gr
             start = time.monotonic()
             with pytest.raises(Locked) as caught:
                 log.append(command("x"), timeout_s=0.2)
-            assert 0.2 <= time.monotonic() - start < 3
+            assert time.monotonic() - start >= 0.2
             assert caught.value.exit_code == 11
         assert ground.log.dropped == 2
         assert ground.verify().warnings == ("2 entries found the log locked; the next record tells of them",)

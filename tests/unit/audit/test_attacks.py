@@ -8,7 +8,6 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
@@ -530,8 +529,7 @@ def test_a_log_that_is_no_plain_file_is_neither_read_nor_written(log: Ground, tm
     else:
         os.mkfifo(path, 0o600)
     before = aside.read_bytes()
-    start = time.monotonic()
-    report = log.verify()
+    report = log.verify()  # opening a fifo without care, it would wait for ever
     assert (report.exit_code, report.findings) == (21, ())
     assert "neither read nor written" in report.integrity
     for writer in (log.log,):
@@ -539,7 +537,6 @@ def test_a_log_that_is_no_plain_file_is_neither_read_nor_written(log: Ground, tm
             log.command(log=writer)
     with pytest.raises(AuditUnverifiable, match="neither read nor written"):
         log.again()
-    assert time.monotonic() - start < 3
     assert aside.read_bytes() == before
 
 

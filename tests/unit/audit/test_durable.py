@@ -10,50 +10,46 @@ import time
 import pytest
 
 from chrono.audit import durable
+from tests.waiting import LONG_S, until
 
 from .conftest import Ground
 
 
 def test_a_writer_alone_syncs_once_for_each_record(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
     ground.begin(1)
-    synced = counted(monkeypatch)
+    synced: list[int] = []
+    monkeypatch.setattr(os, "fdatasync", synced.append)
     ground.command()
     ground.command()
     assert len(synced) == 2
     assert ground.witness().state().acknowledged == 4
 
 
-def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """fdatasync, slow enough that writers meet in it, and the sizes of the log that it was called with."""
-    synced: list[int] = []
-
-    def slow(fd: int) -> None:
-        synced.append(os.fstat(fd).st_size)
-        time.sleep(0.02)
-
-    monkeypatch.setattr(os, "fdatasync", slow)
-    return synced
-
-
 def test_one_sync_acknowledges_all_records_before_it(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
     ground.begin(1)
-    synced = counted(monkeypatch)
+    monkeypatch.setattr(durable, "PATIENCE_S", LONG_S)
+    synced: list[int] = []
+
+    def after_all_have_written(fd: int) -> None:
+        synced.append(len(ground.lines()))
+        until(lambda: len(ground.lines()) == 2 + 8)
+
+    monkeypatch.setattr(os, "fdatasync", after_all_have_written)
     logs = [ground.again() for _ in range(8)]
     told: list[int] = []
 
     def writes(n: int) -> None:
-        for _ in range(4):
-            receipt = ground.command(log=logs[n])
-            assert ground.witness().state().acknowledged >= receipt.size
-            told.append(receipt.n)
+        receipt = ground.command(log=logs[n])
+        assert ground.witness().state().acknowledged >= receipt.size
+        told.append(receipt.n)
 
     threads = [threading.Thread(target=writes, args=(n,)) for n in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert sorted(told) == list(range(2, 34))
-    assert len(synced) < 24
+    assert sorted(told) == list(range(2, 10))
+    assert len(synced) <= 2  # the first writer's own, and one for all that wrote meanwhile
     assert ground.verify(full=True, strict=True).exit_code == 0
 
 
@@ -63,7 +59,7 @@ def test_whoever_stands_still_with_the_turn_holds_up_nobody_for_long(ground: Gro
     fcntl.flock(held, fcntl.LOCK_EX)
     start = time.monotonic()
     receipt = ground.command()
-    assert durable.PATIENCE_S <= time.monotonic() - start < durable.PATIENCE_S + 2
+    assert time.monotonic() - start >= durable.PATIENCE_S  # and then it has not waited for the turn, which never comes
     assert ground.witness().state().acknowledged == receipt.size
     os.close(held)
 

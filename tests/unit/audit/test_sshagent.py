@@ -14,6 +14,7 @@ from chrono.audit.keys import KeySettings, find_signer, read_key_file
 from chrono.audit.sshagent import openssh_line, openssh_public
 from chrono.errors import KeyRefused
 from chrono.signing import generate
+from tests.waiting import until
 
 from .conftest import Ground
 
@@ -27,12 +28,8 @@ def agent(tmp_path: Path) -> Iterator[KeySettings]:
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key), "-C", "a key"], check=True)
     process = subprocess.Popen(["ssh-agent", "-D", "-a", str(sock)], stdout=subprocess.DEVNULL)
     try:
-        for _ in range(200):
-            added = subprocess.run(
-                ["ssh-add", "-q", str(key)], env={**os.environ, "SSH_AUTH_SOCK": str(sock)}, capture_output=True
-            )
-            if added.returncode == 0:
-                break
+        add, environ = ["ssh-add", "-q", str(key)], {**os.environ, "SSH_AUTH_SOCK": str(sock)}
+        until(lambda: subprocess.run(add, env=environ, capture_output=True).returncode == 0)
         yield KeySettings(key_file=f"{key}.pub", agent=str(sock))
     finally:
         process.kill()
