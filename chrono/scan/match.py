@@ -12,8 +12,9 @@ from chrono.scan import holding
 from chrono.scan.command import Command, Redirect, Word
 from chrono.scan.conditions import Case, host_of
 from chrono.scan.finding import Finding, Target
-from chrono.scan.gitremotes import remote_added, with_address
+from chrono.scan.gitremotes import remote_added, with_address, without_same_place
 from chrono.scan.installing import install_folder, package_files
+from chrono.scan.issuers import handed_home
 from chrono.scan.options import name_of, parse, program_names
 from chrono.scan.paths import Ground, Spot, Touch, is_within
 from chrono.scan.ready import all_hold, program
@@ -63,12 +64,16 @@ def findings_of(steps: tuple[Step, ...], ruleset: Ruleset, ground: Ground) -> li
     """All findings, in the order of the commands and of the rules; none twice."""
     history = History()
     found: dict[tuple[object, ...], Finding] = {}
+    handed = handed_home([step.command for step in steps])
     for at, step in enumerate(steps):
+        if handed and step.command.argv in handed:
+            # A token that only its issuer gets to see is not printed.
+            continue
         step = _fed(step, steps[at - 1] if at else None, ground)
         if only_asks_usage(step.command, ground.world.platform):
             step = step._replace(command=asked(step.command))
-        if history.remotes and name_of(step.command) == "git":
-            step = step._replace(command=with_address(step.command, history.remotes))
+        if name_of(step.command) == "git":
+            step = step._replace(command=_with_places(step.command, ground, history))
         last = at + 1 == len(steps)
         for finding in _of_command(step, ruleset, ground, history, last):
             key = (finding.rule, finding.span, finding.targets, finding.via)
@@ -76,6 +81,12 @@ def findings_of(steps: tuple[Step, ...], ruleset: Ruleset, ground: Ground) -> li
         if not last:  # what is remembered is remembered for those behind it
             _remember(step.command, ground, history)
     return list(found.values())
+
+
+def _with_places(command: Command, ground: Ground, history: History) -> Command:
+    if "set-url" in command.argv:
+        return without_same_place(command, ground)
+    return with_address(command, history.remotes) if history.remotes else command
 
 
 def _fed(step: Step, before: Step | None, ground: Ground) -> Step:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from chrono.scan import places
+from chrono.scan import issuers, places
 from chrono.scan.command import Command, Pattern, Word
 from chrono.scan.finding import Target
 from chrono.scan.options import parse, program_names
@@ -65,7 +65,16 @@ def sent(command: Command, ground: Ground, read: Read) -> Iterator[Touch]:
         if redirect.op == "<":
             yield from as_sent(ground.spots(redirect.target, command.cwd, windows=command.windows), ground)
     for argv in command.upstream:
+        if issuers.issuer_of(argv) is not None:
+            if name not in _WITH_ADDRESS or issuers.goes_abroad(argv, command):
+                yield Touch("send", Spot(_UNKNOWN._replace(shown=_token_shown(argv)), None))
+            continue
         yield from _of_feeding(Command(argv, cwd=command.cwd, windows=command.windows), ground, read)
+
+
+def _token_shown(source: tuple[Word, ...]) -> str:
+    words = [word for word in source if isinstance(word, str)]
+    return f"${words[1]}" if words[0] == "printenv" else f"what `{' '.join(words)}` prints"
 
 
 def _of_feeding(command: Command, ground: Ground, read: Read) -> Iterator[Touch]:
@@ -232,6 +241,9 @@ _SENDS: dict[str, Callable[[Command], Iterator[Word]]] = {
     **dict.fromkeys(("aws", "gsutil", "gcloud", "rclone", "mc", "s3cmd", "s5cmd", "az", "b2"), _to_bucket),
     **dict.fromkeys(("gh", "glab"), _to_hub),
 }
+_WITH_ADDRESS = frozenset("curl wget http https xh gh glab ssh invoke-webrequest invoke-restmethod".split())
+"""Senders that say in an address whom they send to; a token may go to its own issuer."""
+
 _BY_WORDS = frozenset(
     "send-data curl wget http https xh nc ncat netcat telnet socat openssl dig nslookup host drill ping whois mail "
     "mailx sendmail mutt gh glab ssh invoke-webrequest invoke-restmethod send-mailmessage".split()

@@ -41,7 +41,7 @@ CHRONO = {
     "guard": "caller effects engine local resources wording",
     "policy": "allow cover decide layers model pin protect",
     "rulepack": "ruleset",
-    "scan": """command conditions expression finding gitindex gitremotes gitwork holding installing listing match once
+    "scan": """command conditions expression finding gitindex gitremotes gitwork holding installing issuers listing match once
         options paths places readonly ready rule scanner secrets stage sweeping touch usage wintouch world""",
     "scan.follow": "programs",
     "scan.shell": """ansi arithmetic assignments braces builtins calculate choices conditions effects elsewhere evaluate

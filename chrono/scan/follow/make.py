@@ -6,6 +6,7 @@ The makefile language is left to `makefile`, the justfile language to `justfile`
 from __future__ import annotations
 
 import os
+import shlex
 
 from chrono.scan.command import LimitReached, Refusal, Word
 from chrono.scan.follow.justfile import from_just
@@ -161,13 +162,25 @@ def _default_goals(makefile: Makefile) -> list[str]:
     return [makefile.default] if makefile.default else []
 
 
-def _shell_of(makefile: Makefile) -> str:
+def _shell_words(makefile: Makefile) -> list[str]:
     # A SHELL from the environment is ignored by make itself.
     shell = makefile.overrides.get("SHELL") or (
         makefile.variables["SHELL"].value if "SHELL" in makefile.variables else ""
     )
-    words = makefile.expand(shell, {}).split()
+    return makefile.expand(shell, {}).split()
+
+
+def _shell_of(makefile: Makefile) -> str:
+    words = _shell_words(makefile)
     return (language_of_program(program_name(words[0])) if words else None) or "sh"
+
+
+def _as_called(text: str, makefile: Makefile) -> str:
+    """What starts the recipe where SHELL is no shell or interpreter that is known: that program, with its own words."""
+    words = _shell_words(makefile)
+    if not words or language_of_program(program_name(words[0])) is not None:
+        return text
+    return f"{' '.join(words)} -c {shlex.quote(text)}"
 
 
 class _Walk:
@@ -238,6 +251,8 @@ class _Walk:
     def _emit(self, target: str, chain: tuple[str, ...], text: str) -> None:
         if text:
             link = f"{self.shown}:{target}"
-            start = self.scene.start(text, self.language, link, file=self.main, cwd=self.asked.cwd)
+            start = self.scene.start(
+                _as_called(text, self.makefile), self.language, link, file=self.main, cwd=self.asked.cwd
+            )
             earlier = tuple(f"{self.shown}:{name}" for name in chain[:-1])
             self.answers.append(start._replace(via=(*self.scene.command.via, *earlier, link)))

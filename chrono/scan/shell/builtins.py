@@ -19,6 +19,8 @@ from chrono.scan.shell.variables import VARIABLES
 from chrono.scan.world import Unreadable
 
 Handler = Callable[[Machine, Argv, State], None]
+GLOBAL_ALIAS = "alias -g "
+"""In front of a name among the options: zsh expands that alias wherever the word stands."""
 _SHOPTS = frozenset(("expand_aliases", "extglob", "nullglob", "lastpipe", "globstar", "dotglob"))
 
 
@@ -279,10 +281,13 @@ def _popd(m: Machine, argv: Argv, state: State) -> None:
 def _alias(m: Machine, argv: Argv, state: State) -> None:
     state.status = 0
     state.own()
+    everywhere = "-g" in argv
     for word in argv[1:]:
         name, equals, value = word.partition("=")
         if equals and "\0" not in name:
             state.aliases[name] = (value, m.here[0])
+            if everywhere:
+                state.options |= {GLOBAL_ALIAS + name}
 
 
 def _unalias(m: Machine, argv: Argv, state: State) -> None:

@@ -6,6 +6,7 @@ import re
 
 from chrono.scan.expression import expression
 from chrono.scan.shell.machine import Machine
+from chrono.scan.shell.shells import STDIN_NAMES
 from chrono.scan.shell.state import Argv, State
 from chrono.scan.shell.values import MANY_FIELDS
 
@@ -57,11 +58,18 @@ def _can_be_made(m: Machine, path: str) -> bool:
     return True
 
 
+_WITH_WORD = frozenset(("-m", "--mode", "-o", "--owner", "-g", "--group", "-S", "--suffix"))
+
+
 def _copy(m: Machine, name: str, argv: Argv, state: State) -> None:
-    operands = [word for word in argv[1:] if not word.startswith("-")]
+    words = [word for at, word in enumerate(argv) if at and not (name == "install" and argv[at - 1] in _WITH_WORD)]
+    operands = [word for word in words if not word.startswith("-")]
     if len(operands) != 2 or MANY_FIELDS in operands:
         return
     source, target = operands
+    if source in STDIN_NAMES:
+        m.write_file(target, state.stdin, state)
+        return
     key = m.key_of(source, state)
     if target.endswith("/"):
         target += source.rpartition("/")[2]

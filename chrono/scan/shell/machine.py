@@ -105,6 +105,8 @@ class Aborted(Exception):
 _TELLING = frozenset(("history", "fc"))
 _TELLING_ALONE = frozenset((("set",), ("export",), ("export", "-p"), ("declare",), ("typeset",), ("declare", "-x")))
 """Builtins whose output is worth knowing where it goes."""
+_PASSING_ON = frozenset(("echo", "printf"))
+"""Builtins that print their words: what those were made of feeds whoever reads it."""
 
 
 class Machine:
@@ -346,11 +348,12 @@ class Machine:
         """Argvs of the programs reported since, as this room's fields, the last few."""
         from chrono.scan.shell.values import from_word
 
-        found = [
-            tuple(map(from_word, command.argv))
-            for command in self.commands[mark:]
-            if not command.builtin or command.argv[0] in _TELLING or command.argv in _TELLING_ALONE
-        ]
+        found: list[Argv] = []
+        for command in self.commands[mark:]:
+            if command.argv[0] in _PASSING_ON:
+                found += (tuple(map(from_word, source)) for source in command.upstream)
+            if not command.builtin or command.argv[0] in _TELLING or command.argv in _TELLING_ALONE:
+                found.append(tuple(map(from_word, command.argv)))
         return tuple(dict.fromkeys(found[-8:]))
 
     def span(self) -> tuple[int, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from chrono.scan.issuers import variable_issuer
 from chrono.scan.shell import globs
 from chrono.scan.shell.ansi import decode_ansi
 from chrono.scan.shell.arithmetic import Failed
@@ -81,7 +82,11 @@ def parameter(m: Machine, part: Param, state: State, helpers: Helpers) -> Result
         if target is None:
             return "\0"
         part = target
+    noted = len(m.sources)
     value = _raw(m, part, state, helpers)
+    if op == "len" or op[-1:] == "+":
+        # Of the value itself nothing is told but its size, or that it is there.
+        del m.sources[noted:]
     if not op:
         if isinstance(value, ListValue):
             return value
@@ -175,6 +180,8 @@ def _environment(m: Machine, name: str, state: State) -> Value:
         return "1"
     value = state.environment(name)
     m.note_outside()
+    if "_" in name and variable_issuer(name) is not None:
+        m.note_sources((("printenv", name),))
     return value
 
 

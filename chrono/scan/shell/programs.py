@@ -224,6 +224,15 @@ def _realpath(m: Machine, args: Args, state: State) -> str:
     return "".join(out) if out else "\0"
 
 
+def _dd(m: Machine, args: Args, state: State) -> str:
+    """A copy of all that it reads; a part of it, or with other letters, is not told."""
+    named = {name: value for name, _, value in (arg.partition("=") for arg in args)}
+    if "of" in named:
+        return ""
+    text = m.read_file(named["if"], state) if "if" in named else state.stdin
+    return "\0" if text is None or not named.keys() <= {"if", "bs", "ibs", "obs", "status"} else text
+
+
 def _whoami(m: Machine, args: Args, state: State) -> str:
     return m.world.user + "\n"
 
@@ -265,6 +274,7 @@ _OWN: dict[str, Callable[[Machine, Args, State], str]] = {
     "touch": _nothing,
     "rm": _nothing,
     "realpath": _realpath,
+    "dd": _dd,
     "readlink": lambda m, args, state: _realpath(m, args, state) if "-f" in args else "\0",
     "whoami": _whoami,
     "id": _id,

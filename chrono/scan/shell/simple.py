@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from chrono.scan.shell import assignments, expand
+from chrono.scan.shell.builtins import GLOBAL_ALIAS
 from chrono.scan.shell.machine import Machine
 from chrono.scan.shell.redirects import NO_STREAMS, Streams, expand_redirects, keep_open
 from chrono.scan.shell.starting import run_program, runs_here
 from chrono.scan.shell.state import Argv, State
-from chrono.scan.shell.syntax import Process, Redirected, Simple, Subst, Text
+from chrono.scan.shell.syntax import Process, Redirected, Simple, Subst, Text, Word
 from chrono.scan.shell.values import NUL_BYTE, base_name
 
 # Programs of whose words an empty variable is not the only reading, and those that start them.
@@ -105,25 +106,44 @@ def _run(m: Machine, argv: Argv, state: State, streams: Streams) -> None:
 
 
 def _alias(m: Machine, node: Simple, argv: list[str], state: State, streams: Streams) -> bool:
-    """An alias that the shell expands here: its text takes the word's place. False where there is none."""
-    name = argv[0]
-    if name not in state.aliases or not node.words[0].parts:
+    """Aliases that the shell expands here: their text takes the word's place. False where there is none."""
+    plain = [_unquoted(word) for word in node.words]
+    if len(plain) != len(argv):
+        plain = [plain[0], *("" for _ in argv[1:])]
+    found = [
+        name
+        for at, name in enumerate(plain)
+        if name in state.aliases and (at == 0 or GLOBAL_ALIAS + name in state.options)
+    ]
+    if not found:
         return False
-    first = node.words[0].parts[0]
-    value, defined = state.aliases[name]
+    name = found[0]
     on = m.dialect != "bash" or "expand_aliases" in state.options
     # Bash reads a line whole before it runs it, so an alias counts from the next line on.
-    later = m.line_between(defined, node.start)
-    if not on or not later or not isinstance(first, Text) or first.quoted or len(node.words[0].parts) > 1:
+    later = m.line_between(state.aliases[name][1], node.start)
+    if not (on and later) and m.pick(f"alias {name}", ("", "expanded"), state) == "":
+        # A client may start the shell with aliases on, and hand it the text line by line.
         return False
-    words = " ".join(word if "\0" in word else "'" + word.replace("'", "'\\''") + "'" for word in argv[1:])
+    values = {other: state.aliases[other][0] for other in found}
+    text = " ".join(values.get(word, "") or _as_word(argv[at]) for at, word in enumerate(plain))
     state.own()
-    kept = state.aliases.pop(name)
+    kept = {other: state.aliases.pop(other) for other in values}
     m.redirects = streams.words
-    with_streams(m, streams, state, lambda: m.run_text(f"{value} {words}", state, label=f"alias {name}"))
+    with_streams(m, streams, state, lambda: m.run_text(text, state, label=f"alias {name}"))
     state.own()
-    state.aliases.setdefault(name, kept)
+    state.aliases = {**kept, **state.aliases}
     return True
+
+
+def _unquoted(word: Word) -> str:
+    """A word that is written out without quotes; empty for others."""
+    if len(word.parts) != 1 or not isinstance(word.parts[0], Text) or word.parts[0].quoted:
+        return ""
+    return word.parts[0].text
+
+
+def _as_word(value: str) -> str:
+    return value if "\0" in value else "'" + value.replace("'", "'\\''") + "'"
 
 
 def run_redirected(m: Machine, node: Redirected, state: State) -> None:

@@ -28,7 +28,8 @@ _RUNNERS = frozenset(
 _SENDERS = frozenset(
     ("curl", "wget", "http", "https", "xh", "nc", "ncat", "netcat", "telnet", "socat", "openssl", "dig", "nslookup",
      "host", "drill", "ping", "whois", "mail", "sendmail", "mailx", "mutt", "gh", "glab", "kill", "rm", "unlink",
-     "shred", "truncate", "docker", "podman", "nerdctl"),
+     "shred", "truncate", "docker", "podman", "nerdctl", "git", "helm",
+     "echo", "printf"),
 )  # fmt: skip
 
 

@@ -437,6 +437,29 @@ def _module(argv: Argv, state: State) -> list[Inner]:
     return []
 
 
+def _zargs(argv: Argv, state: State) -> list[Inner]:
+    """zsh's `zargs [options] -- words -- command`: the words behind the command."""
+    if "--" not in argv:
+        return []
+    words = argv[argv.index("--") + 1 :]
+    if "--" not in words:
+        return []
+    at = words.index("--")
+    return as_list((*words[at + 1 :], *words[:at]), "zargs", []) if words[at + 1 :] else []
+
+
+def _zmv(argv: Argv, state: State) -> list[Inner]:
+    """zsh's `zmv pattern name`: `mv`, or what -p names, of each file that matches."""
+    rest, values = operands(argv, Options("po"))
+    if len(rest) < 2 or "n" in values:
+        return []
+    # The words are patterns that zmv itself expands; a reference to a part of the name is unknown.
+    files = rest[0].replace("(", "").replace(")", "").replace("**/*", "*").replace(" ", "\\ ")
+    target = re.sub(r"\$(?:\w+|\{[^}]*\})", "\0", rest[1]).replace(" ", "\\ ")
+    program = f"{values.get('p', 'mv')} {values.get('o', '')}"
+    return [Inner(text=f"{program} {files} {target}", label="zmv")] if MANY_FIELDS not in rest[:2] else []
+
+
 _SPECIAL: dict[str, Callable[[Argv, State], list[Inner]]] = {
     "env": _env,
     "genv": _env,
@@ -451,6 +474,9 @@ _SPECIAL: dict[str, Callable[[Argv, State], list[Inner]]] = {
     "watch": _watch,
     "parallel": _parallel,
     "script": _script,
+    "zargs": _zargs,
+    "zmv": _zmv,
+    "zcp": _zmv,
     "find": _find,
     "gfind": _find,
     "bfs": _find,

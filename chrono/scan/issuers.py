@@ -1,0 +1,142 @@
+"""Owns whose a token is: by the program that prints it or the variable that holds it, and the hosts of its issuer.
+
+What leaves the machine at all is left to `scan.secrets`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from chrono.scan.command import Command, Pattern, Word
+from chrono.scan.options import program_names
+
+_GITHUB = ("github.com", "githubusercontent.com", "ghcr.io", "githubcopilot.com")
+_GOOGLE = ("googleapis.com", "google.com", "gcr.io", "pkg.dev", "run.app", "cloudfunctions.net", "appspot.com")
+_AZURE = ("azure.com", "azure.net", "windows.net", "microsoft.com", "microsoftonline.com", "azurecr.io",
+          "azurewebsites.net", "visualstudio.com")  # fmt: skip
+_AWS = ("amazonaws.com", "amazon.com", "awsapps.com", "on.aws")
+_NPM = ("npmjs.org", "npmjs.com", "npm.pkg.github.com", "yarnpkg.com")
+
+_HOSTS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("GITHUB", "GH"), _GITHUB),
+    **dict.fromkeys(("GITLAB", "CI"), ("gitlab.com",)),
+    "BITBUCKET": ("bitbucket.org",),
+    "AWS": _AWS,
+    **dict.fromkeys(("GOOGLE", "GEMINI", "GCP", "GCLOUD"), _GOOGLE),
+    **dict.fromkeys(("AZURE", "ARM"), _AZURE),
+    **dict.fromkeys(("NPM", "NODE"), _NPM),
+    **dict.fromkeys(("PYPI", "TWINE"), ("pypi.org",)),
+    "CARGO": ("crates.io",),
+    **dict.fromkeys(("DOCKER", "DOCKERHUB"), ("docker.com", "docker.io")),
+    "OPENAI": ("openai.com", "openai.azure.com"),
+    "ANTHROPIC": ("anthropic.com", "claude.com", "claude.ai"),
+    "MISTRAL": ("mistral.ai",),
+    "OPENROUTER": ("openrouter.ai",),
+    **dict.fromkeys(("HF", "HUGGINGFACE", "HUGGING"), ("huggingface.co", "hf.co")),
+    "STRIPE": ("stripe.com",),
+    "SLACK": ("slack.com",),
+    "DISCORD": ("discord.com", "discordapp.com"),
+    "TELEGRAM": ("telegram.org",),
+    "TWILIO": ("twilio.com",),
+    "SENDGRID": ("sendgrid.com",),
+    **dict.fromkeys(("CLOUDFLARE", "CF"), ("cloudflare.com", "workers.dev")),
+    **dict.fromkeys(("DIGITALOCEAN", "DO"), ("digitalocean.com",)),
+    "HETZNER": ("hetzner.cloud", "hetzner.com"),
+    "HEROKU": ("heroku.com",),
+    "VERCEL": ("vercel.com", "vercel.app"),
+    "NETLIFY": ("netlify.com",),
+    "FLY": ("fly.io", "fly.dev", "machines.dev"),
+    "SENTRY": ("sentry.io",),
+    **dict.fromkeys(("DATADOG", "DD"), ("datadoghq.com", "datadoghq.eu")),
+    **dict.fromkeys(("JIRA", "ATLASSIAN", "CONFLUENCE"), ("atlassian.net", "atlassian.com")),
+    "LINEAR": ("linear.app",),
+    "NOTION": ("notion.com", "notion.so"),
+    "SUPABASE": ("supabase.co", "supabase.com"),
+}
+"""First part of a variable's name -> the domains of who gave the token out."""
+
+_SECRET_PARTS = ("TOKEN", "SECRET", "KEY", "PASSWORD", "PASSWD", "PAT", "CREDENTIALS")
+
+_PRINTERS: dict[tuple[str, ...], str] = {
+    ("gh", "auth", "token"): "GITHUB",
+    ("gcloud", "auth"): "GOOGLE",
+    ("az", "account", "get-access-token"): "AZURE",
+    ("aws", "configure", "get"): "AWS",
+    ("aws", "ecr", "get-login-password"): "AWS",
+    ("aws", "codeartifact", "get-authorization-token"): "AWS",
+    ("heroku", "auth:token"): "HEROKU",
+    ("fly", "auth", "token"): "FLY",
+    ("flyctl", "auth", "token"): "FLY",
+    ("doctl", "auth", "token"): "DIGITALOCEAN",
+    ("npm", "config", "get"): "NPM",
+}
+"""Commands that print a token, by their first words."""
+
+_CLIENTS = frozenset(("curl", "wget", "http", "https", "xh", "git", "docker", "podman", "nerdctl", "helm", "gh"))
+
+
+def variable_issuer(name: str) -> str | None:
+    """Who gave out what a variable of this name holds; None where the name says nothing of a known issuer's secret."""
+    parts = name.upper().split("_")
+    if len(parts) < 2 or parts[0] not in _HOSTS or not any(part in _SECRET_PARTS for part in parts[1:]):
+        return None
+    return None if parts[-1] == "ID" and "ACCESS" not in parts else parts[0]
+
+
+def issuer_of(source: tuple[Word, ...]) -> str | None:
+    """Whose token the command prints (`gh auth token`, `printenv GITHUB_TOKEN`); None: no token that is known here."""
+    if not source:
+        return None
+    name = next(iter(program_names(source[0])), "")
+    if name == "printenv":
+        return variable_issuer(source[1]) if len(source) == 2 and isinstance(source[1], str) else None
+    words = (name, *(word for word in source[1:3] if isinstance(word, str)))
+    return _PRINTERS.get(words) or _PRINTERS.get(words[:2])
+
+
+def goes_home(source: tuple[Word, ...], command: Command) -> bool:
+    """Whether a token goes to nobody but its issuer: each address that the command names is one of its hosts."""
+    issuer = issuer_of(source)
+    hosts = list(_hosts(command.argv[1:]))
+    return issuer is not None and bool(hosts) and all(_is_of(host, issuer) for host in hosts)
+
+
+def goes_abroad(source: tuple[Word, ...], command: Command) -> bool:
+    """Whether a token goes to a host that is known and is not its issuer's."""
+    issuer = issuer_of(source)
+    return issuer is not None and any(not _is_of(host, issuer) for host in _hosts(command.argv[1:]))
+
+
+def handed_home(commands: Sequence[Command]) -> frozenset[tuple[Word, ...]]:
+    """The commands that print a token which only clients of its issuer get to see."""
+    takers: dict[tuple[Word, ...], list[bool]] = {}
+    for command in commands:
+        for source in command.upstream:
+            if issuer_of(source) is not None:
+                client = any(name in _CLIENTS for name in program_names(command.argv[0]))
+                takers.setdefault(source, []).append(client and goes_home(source, command))
+    argvs = [command.argv for command in commands] if takers else []
+    return frozenset(argv for argv, home in takers.items() if all(home) and argvs.count(argv) <= len(home))
+
+
+def _is_of(host: str, issuer: str) -> bool:
+    domains = _HOSTS[issuer]
+    own = f"{issuer.lower()}."
+    return host.endswith(tuple(f".{domain}" for domain in domains)) or host in domains or host.startswith(own)
+
+
+def _hosts(words: tuple[Word, ...]) -> Iterable[str]:
+    """The hosts that are named for certain, in addresses and behind `login`."""
+    for at, word in enumerate(words):
+        text = "".join(piece or "\0" for piece in word.pieces) if isinstance(word, Pattern) else word
+        if not isinstance(text, str) or text[:1] in ("-", ".", "@", ""):
+            continue
+        scheme, marks, rest = text.partition("://")
+        if marks and scheme.lower() not in ("http", "https"):
+            continue
+        bare = not marks and ("/" in text or "login" in words[:at])
+        if marks or bare:
+            authority = (rest if marks else text).partition("/")[0].partition("?")[0]
+            host = authority.rpartition("@")[2].partition(":")[0].lower()
+            if "." in host.strip(".") and "\0" not in host and " " not in host:
+                yield host
