@@ -90,6 +90,11 @@ class HookReport(NamedTuple):
         well = bool(self.hooks) and not self.problems and all(fired.holds for fired in self.fired)
         return well and self.only_in is None
 
+    @property
+    def closed(self) -> bool:
+        """Whether every call is refused, a harmless one as well: what judges cannot work, and nothing gets by."""
+        return bool(self.fired) and all(fired.does == "stops" for fired in self.fired)
+
 
 class Status(NamedTuple):
     """The hooks of all scopes around a folder. `guarded`: at least one scope holds, and none is broken."""
@@ -266,7 +271,7 @@ def _report(where: _Where, environ: Mapping[str, str]) -> HookReport:
         fired += self_test(where.adapter, command, cwd=where.project, environ=environ)
     if found.hooks and isinstance(where.adapter, AsksClient):
         problems.extend(where.adapter.client_problems(where.path, where.project, environ))
-    problems.extend(f"the hook does not hold: {_outcome(one)}" for one in fired if not one.holds)
+    problems.extend(_problem(one) for one in fired if not one.holds)
     seen = _last_session(where) if found.hooks else None
     gaps = where.adapter.gaps(where.scope)
     only_in = where.project if found.hooks and SUBFOLDER in gaps and where.start != where.project else None
@@ -283,6 +288,12 @@ def _last_session(where: _Where) -> str | None:
     places = [machine_place(where.home)] + ([project_place(layout)] if layout is not None else [])
     seen = [at for at in (newest_at(place, "session.start") for place in places) if at is not None]
     return max(seen, default=None)
+
+
+def _problem(fired: Fired) -> str:
+    if fired.does == "stops":
+        return f"every call is refused, `{fired.command}` too: {fired.said.partition(chr(10))[0]}"
+    return f"the hook does not hold: {_outcome(fired)}"
 
 
 def _outcome(fired: Fired) -> str:

@@ -171,7 +171,10 @@ def _savepoints(ws: Workspace) -> Check:
             f"{len(skips)} paths cannot be saved as they are: {paths}",
             "make them readable, or name them in .chronoignore",
         )
-    over = over_budget(ws)
+    try:
+        over = over_budget(ws)
+    except PolicyError:  # only the budget stands in it; the check of the policy says what is wrong
+        over = ""
     if over:
         return Check("warn", "savepoints", over, "see chrono stats, then chrono prune")
     return Check("ok", "savepoints", f"newest {commit[:12]}")

@@ -65,7 +65,7 @@ def _guard(screen: Screen, start: str) -> list[Check]:
         return [Check("fail", "guard", str(error), "run chrono guard status")]
     reports = [report for one in found for report in one.reports if report.hooks or report.problems]
     checks = [check for report in reports for check in (_hook(report), *_limits(report))]
-    if not any(one.guarded for one in found):
+    if not any(one.guarded or any(report.closed for report in one.reports) for one in found):
         install = "run chrono guard install" if not checks else "run chrono guard status"
         checks.append(Check("warn", "guard", "no agent client is guarded in this folder", install))
     return checks + _lost(screen, start) + _unheard(screen, start)
@@ -110,6 +110,8 @@ def _hook(report: HookReport) -> Check:
     from chrono.workspace.health import Check
 
     what = f"guard {report.scope}"
+    if report.closed:
+        return Check("fail", what, "; ".join(report.problems), "mend that, then run chrono guard status")
     if report.problems:
         level = "fail" if report.hooks else "warn"
         return Check(level, what, "; ".join(report.problems), f"look at {report.path}, then run chrono guard status")

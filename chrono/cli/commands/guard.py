@@ -125,6 +125,10 @@ def run_status(ctx: typer.Context, clients: Clients = None, every: All = False, 
             screen.line(Styled("guarded", "green"))
         elif below is not None:
             screen.line(Styled("not guarded here", "red"), f"   start it in {below}, or: {user_scope(name)}")
+        elif any(report.closed for report in one.reports):
+            screen.line(
+                Styled("every call is refused", "red"), "   mend what is named above, then: chrono guard status"
+            )
         else:
             named = "" if name == "claude-code" else f" {name}"
             screen.line(Styled("not guarded", "red"), f"   put the guard in: chrono guard install{named}")
