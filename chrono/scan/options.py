@@ -93,7 +93,7 @@ def _parse(argv: tuple[Word, ...], options: Options) -> Parsed:
     style, tables = options
     if style == "slash":
         return _parse_slashes(argv)
-    by_verb = dict(tables)
+    by_verb = _tables(tables)
     with_value = by_verb.get("", _NONE)
     of_verbs = len(by_verb) > ("" in by_verb)
     flags: list[tuple[str, Word | None]] = []
@@ -103,10 +103,11 @@ def _parse(argv: tuple[Word, ...], options: Options) -> Parsed:
         word = argv[at]
         at += 1
         text = word if isinstance(word, str) else _known_head(word)
-        if text[:1] != "-" or len(text) < 2:
+        if text[:1] != "-" or text == "-":
             words.append(word)
             if of_verbs and len(words) <= 2 and isinstance(word, str):
-                verb = " ".join([piece for piece in words if isinstance(piece, str)])
+                first = words[0]
+                verb = word if len(words) < 2 or not isinstance(first, str) else f"{first} {word}"
                 with_value = by_verb.get(verb, with_value)
             continue
         if text == "--":
@@ -126,6 +127,18 @@ def _parse(argv: tuple[Word, ...], options: Options) -> Parsed:
 
 
 _NONE: frozenset[str] = frozenset()
+
+_TABLES: dict[int, tuple[object, dict[str, frozenset[str]]]] = {}
+"""Options by subcommand, by the identity of what they are made from, which the entry itself keeps."""
+
+
+def _tables(tables: tuple[tuple[str, frozenset[str]], ...]) -> dict[str, frozenset[str]]:
+    known = _TABLES.get(id(tables))
+    if known is None:
+        if len(_TABLES) > 2_000:
+            _TABLES.clear()
+        known = _TABLES[id(tables)] = (tables, dict(tables))
+    return known[1]
 
 
 def _known_head(word: Pattern | Many) -> str:

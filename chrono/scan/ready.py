@@ -37,6 +37,15 @@ class Ready(NamedTuple):
     options: Options | None
 
 
+class Part(NamedTuple):
+    """One of several ways in which a rule may hold: `keys` as in `_keys`, `words` those of them that are all words, so
+    that a command without any of these is ruled out at one look."""
+
+    steps: Steps
+    keys: frozenset[Key] | None
+    words: frozenset[Word] | None
+
+
 class About(NamedTuple):
     """The rules that a touch of one kind at one kind of place selects: `plain` by that alone, `named` only where its
     path fits one of `paths`."""
@@ -209,11 +218,11 @@ def _bound(matcher: Matcher, names: tuple[str, ...]) -> Steps | None:
             able = tuple(part for part in parts if part is not None)
             if kind == "unless":
                 if able:
-                    steps.append((_unless, able))
+                    steps.append((_unless, tuple(map(_part, able))))
             elif kind == "any":
                 if not able:
                     return None
-                steps.append((_any, able))
+                steps.append((_any, tuple(map(_part, able))))
             else:
                 if len(able) < len(parts):
                     return None
@@ -223,6 +232,12 @@ def _bound(matcher: Matcher, names: tuple[str, ...]) -> Steps | None:
         else:
             steps.append((KINDS[str(kind)], tuple(_texts(value) for value in rest)))
     return tuple(steps)
+
+
+def _part(steps: Steps) -> Part:
+    keys = _keys(steps)
+    words = None if keys is None or any(key[0] != "word" for key in keys) else frozenset(key[1] for key in keys)
+    return Part(steps, keys, words)
 
 
 def _keys(steps: Steps) -> frozenset[Key] | None:
@@ -237,7 +252,7 @@ def _keys(steps: Steps) -> frozenset[Key] | None:
 
 def _keys_of(ask: Callable[..., bool], arguments: tuple[Any, ...]) -> frozenset[Key] | None:
     if ask is _any:
-        parts = [_keys(part) for part in arguments]
+        parts = [part.keys for part in arguments]
         return None if None in parts else frozenset().union(*(part for part in parts if part is not None))
     if ask is _all:
         found = [keys for keys in map(_keys, arguments) if keys is not None]
@@ -301,10 +316,13 @@ def _texts(value: object) -> object:
     return Texts(value) if all(isinstance(piece, str) for one in value for piece in one) else value
 
 
-def _any(case: Case, *parts: Steps) -> bool:
+def _any(case: Case, *parts: Part) -> bool:
     hits, skip = len(case.hits), case.skip
-    for part in parts:
-        if all_hold(part, case):
+    given = None if case.fold else case.words
+    for steps, _, words in parts:
+        if words is not None and given is not None and words.isdisjoint(given):
+            continue
+        if all_hold(steps, case):
             return True
         # What an alternative that fails has matched is none of the next one's business.
         del case.hits[hits:]
@@ -316,9 +334,14 @@ def _all(case: Case, *parts: Steps) -> bool:
     return all(all_hold(part, case) for part in parts)
 
 
-def _unless(case: Case, *parts: Steps) -> bool:
+def _unless(case: Case, *parts: Part) -> bool:
     hits, skip = len(case.hits), case.skip
-    matched = any(all_hold(part, case) for part in parts)
+    given = None if case.fold else case.words
+    matched = False
+    for steps, _, words in parts:
+        if (words is None or given is None or not words.isdisjoint(given)) and all_hold(steps, case):
+            matched = True
+            break
     del case.hits[hits:]
     case.skip = skip
     return not matched
