@@ -434,7 +434,13 @@ def _sql_texts(
     if case.command.stdin is not None:
         yield _known(case.command.stdin)
     for value in parsed.values(*files) if files else ():
-        yield _file_text(case, value)
+        text = _file_text(case, value)
+        yield text
+        # psql's `\i`, sqlite's `.read`, mysql's `source`: another file in the place of the line.
+        for line in text.splitlines()[:200] if text.isascii() else ():
+            word, _, name = line.strip().rstrip(";").partition(" ")
+            if word in ("\\i", "\\ir", "\\include", ".read", "source", "\\.") and name:
+                yield _file_text(case, name.strip())
     for redirect in case.command.redirects:
         if redirect.op == "<":
             yield _file_text(case, redirect.target)

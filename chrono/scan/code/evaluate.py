@@ -44,6 +44,7 @@ EXACT_STEPS = 20_000
 """From here on a call that had no effect is not run again with the same arguments: long programs end that way."""
 # Loops over constants run for so many elements, by how deep the loop lies in other loops.
 _UNROLL = (64, 16, 6, 3)
+_RUNS_AT_THE_END = ("atexit.register", "atexit")
 
 
 class Evaluator:
@@ -510,6 +511,8 @@ class Evaluator:
             if isinstance(registered, Items):
                 registered.values.append(closure)
             return closure
+        if isinstance(decorator, Ref) and decorator.name in _RUNS_AT_THE_END:
+            self.apply(closure, Arguments((), {}))
         if isinstance(decorator, Closure):
             wrapped = self.apply(decorator, Arguments((result,), {}))
             return wrapped if isinstance(wrapped, Closure) else result

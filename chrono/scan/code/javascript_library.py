@@ -439,6 +439,7 @@ _CALLS: dict[str, Handler] = {
     "child_process.spawn": _spawn,
     "child_process.execFile": _spawn,
     "child_process.fork": _fork,
+    "worker_threads.Worker": _fork,
     "cross-spawn": _spawn,
     "cross-spawn.spawn": _spawn,
     "cross-spawn.sync": _spawn,

@@ -40,6 +40,8 @@ class Modules:
         for root in roots:
             if not parts or not self._is_ours(run, root, parts[0]):
                 continue
+            for length in range(1, len(parts)):
+                self._load(run, os.path.join(root, *parts[:length], "__init__.py"))
             found = self._python_at(run, root, parts)
             if found is None and len(parts) > 1:
                 package = self._python_at(run, root, parts[:-1])
@@ -71,6 +73,15 @@ class Modules:
         for candidate in (path, path + ending):
             if self._load(run, candidate, run.module) is not None:
                 return
+
+    def library(self, run: Any, name: str, ending: str) -> None:
+        """Runs a file that is looked for where a project keeps its library: `lib` of the folder, or of the script's."""
+        roots = [run.effects.cwd] if isinstance(run.effects.cwd, str) else []
+        for root in dict.fromkeys((*roots, self._here(run), os.path.dirname(self._here(run)))):
+            for folder in ("lib", "."):
+                path = os.path.normpath(os.path.join(root, folder, f"{name}{ending}"))
+                if run.effects.world.lstat(path) is not None and self._load(run, path, run.module) is not None:
+                    return
 
     def _here(self, run: Any) -> str:
         """The folder of the file whose code runs now."""

@@ -13,5 +13,6 @@ LANGUAGE = Language(
     "Perl",
     read_perl,
     PerlLibrary,
-    telling=tuple(("unlink rmdir tree system exec ` qx eval open rename move Socket do").split()),
+    telling=tuple(("unlink rmdir tree system exec ` qx eval open rename move Socket do use require").split()),
+    loads_modules=True,
 )

@@ -333,6 +333,12 @@ def _run_file(run: Machine, args: Arguments) -> Value:
     return ANY
 
 
+def _use(run: Machine, args: Arguments) -> Value:
+    if run.modules is not None and isinstance(args.at(0), str):
+        run.modules.library(run, str(args.at(0)).replace("::", "/"), ".pm")
+    return ANY
+
+
 def _change(run: Machine, args: Arguments) -> Value:
     return ANY
 
@@ -491,6 +497,7 @@ _CALLS: dict[str, Handler] = {
     "eval": _eval,
     "do": _run_file,
     "require": _run_file,
+    "\0use": _use,
     "\0change": _change,
     "\0bind": _bind,
     "\0all": _all,

@@ -465,10 +465,14 @@ class PerlReader(Reader):
         return (tree.Loop(None, None, test, self.block(), (), token.line),)
 
     def a_use(self) -> tuple[tree.Node, ...]:
+        """`use Shop::Tools …;` runs the module, if it is the project's; pragmas do nothing here."""
+        named = self.ahead()
+        loads = self.token.value == "use" and named.kind == "name" and named.value[:1].isupper()
+        node = tree.Call(tree.Name("\0use"), (tree.Const(named.value),), (), self.token.line)
         while self.token.kind != "end" and not self.is_op(";"):
             self.at += 1
         self.accept(";")
-        return ()
+        return (node,) if loads else ()
 
     def a_package(self) -> tuple[tree.Node, ...]:
         self.at += 2

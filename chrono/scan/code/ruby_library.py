@@ -163,6 +163,17 @@ def _require(run: Machine, args: Arguments) -> Value:
     return True
 
 
+def _require_library(run: Machine, args: Arguments) -> Value:
+    """`require "shop"`: a gem, or the project's own `lib/shop.rb`."""
+    target = args.at(0)
+    if isinstance(target, str) and run.modules is not None:
+        if target.startswith((".", "/")):
+            run.modules.plain(run, target, ".rb")
+        else:
+            run.modules.library(run, target, ".rb")
+    return True
+
+
 def _system(run: Machine, args: Arguments) -> Value:
     options = next((v for v in args.values if isinstance(v, Table)), None)
     cwd = options.entries.get("chdir") if options else None
@@ -495,7 +506,7 @@ _CALLS: dict[str, Handler] = {
     "Binding.eval": _eval,
     "load": _load,
     "require_relative": _require,
-    "require": lambda run, args: ANY,
+    "require": _require_library,
     "puts": lambda run, args: ANY,
     "at_exit": _run_block,
     "Thread.new": _run_block,

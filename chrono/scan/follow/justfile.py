@@ -43,6 +43,7 @@ class Justfile(NamedTuple):
     shell: str
     first: str | None
     imports: tuple[str, ...] = ()
+    modules: tuple[tuple[str, str], ...] = ()
 
 
 def from_just(scene: Scene) -> Answers:
@@ -81,7 +82,22 @@ def from_just(scene: Scene) -> Answers:
         return [file] if isinstance(file, Refusal) else []
     if path is None or cwd == scene.cwd:
         cwd = os.path.dirname(file.path)
-    return _Run(scene, file, _with_imports(scene, file), cwd, overrides).goals(words)
+    justfile = _with_imports(scene, file)
+    first = words[0].partition("::") if words and isinstance(words[0], str) else ("", "", "")
+    if first[0] in dict(justfile.modules):
+        rest = ((first[2],) if first[2] else ()) + tuple(words[1:])
+        return _of_module(scene, file, first[0], dict(justfile.modules)[first[0]], rest)
+    return _Run(scene, file, justfile, cwd, overrides).goals(words)
+
+
+def _of_module(scene: Scene, file: File, name: str, named: str, words: tuple[Word, ...]) -> Answers:
+    """`just MODULE RECIPE`: the recipes of another justfile, which run in its folder."""
+    root = os.path.dirname(file.path)
+    for path in (named,) if named else (f"{name}.just", f"{name}/mod.just", f"{name}/justfile", f"{name}/.justfile"):
+        found = os.path.normpath(os.path.join(root, path))
+        if isinstance(scene.read(found), File):
+            return from_just(scene.within("just", ("-f", found, "-d", os.path.dirname(found), *words)))
+    return []
 
 
 def _with_imports(scene: Scene, file: File) -> Justfile:
@@ -139,6 +155,8 @@ def parse(text: str) -> Justfile:
                 shell = quoted[0] if quoted else ""
             elif words[0] in ("import", "import?"):
                 found = found._replace(imports=(*found.imports, *_strings(stripped)[:1]))
+            elif words[0] in ("mod", "mod?") and len(words) > 1:
+                found = found._replace(modules=(*found.modules, (words[1], (*_strings(stripped), "")[0])))
             continue
         name, assign, value = stripped.removeprefix("export ").partition(":=")
         if assign and name.strip().replace("-", "_").isidentifier():

@@ -345,6 +345,14 @@ def _nx(scene: Scene, file: File) -> Texts:
                 yield name, text
 
 
+_ACTIONS = re.compile(r"[\"']actions[\"']\s*:\s*\[([^\[\]]*)\]")
+
+
+def _doit(scene: Scene, file: File) -> Texts:
+    for listed in _ACTIONS.findall(file.text):
+        yield from (("actions", text) for text in _literals(listed))
+
+
 def _go_generate(scene: Scene, file: File) -> Texts:
     if scene.args[:1] == ("generate",):
         for text in re.findall(r"^//go:generate[ \t]+([^\n]+)$", file.text, re.M):
@@ -387,6 +395,7 @@ _READERS: dict[str, tuple[tuple[str, ...], Callable[[Scene, File], Texts]]] = {
     ),
     "nx": (_NX, _nx),
     "go": (("*.go",), _go_generate),
+    "doit": (("dodo.py",), _doit),
     "cargo": ((".cargo/config.toml", ".cargo/config"), _cargo),
     "skaffold": (("skaffold.yaml",), _keys("command", "buildCommand")),
     "goreleaser": ((".goreleaser.yaml", ".goreleaser.yml"), _keys("hooks", "cmd", "pre", "post")),

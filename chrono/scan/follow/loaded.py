@@ -151,6 +151,8 @@ def from_loaded(scene: Scene) -> Answers:
         shadows = _shadowing(scene)
         program, args = args[1], args[2:]
         return [*shadows, *_of_tool(scene.within(program, args))]
+    if program.startswith("python") and args and str(args[0]).rpartition("/")[2] == "manage.py":
+        program, args = "manage.py", args[1:]
     return _of_tool(scene.within("pytest" if program == "py.test" else program, args))
 
 

@@ -10,7 +10,7 @@ import os
 
 from chrono.scan.command import Refusal, Word
 from chrono.scan.follow.runners import from_runner, skip_options, unversioned
-from chrono.scan.follow.scene import Scene, Started, mapping
+from chrono.scan.follow.scene import File, Scene, Started, mapping
 from chrono.tuples import NamedTuple
 
 Answers = list[Started | Refusal]
@@ -126,6 +126,8 @@ def from_package_manager(scene: Scene) -> Answers:
         return _from_npm_like(scene)
     if scene.program in ("run-s", "run-p", "npm-run-all", "npm-run-all2", "concurrently", "wireit"):
         return _from_many(scene)
+    if scene.program in _MONOREPOS:
+        return _from_monorepo(scene)
     if scene.program in ("deno", "composer"):
         return _from_other_manifest(scene)
     if scene.program in ("npx", "bunx", "pnpx") or scene.program == "node":
@@ -445,7 +447,41 @@ def _from_npx(scene: Scene) -> Answers:
             text = args[at + 1]
             return [scene.start(text, "sh", f"{scene.program} -c")] if isinstance(text, str) else []
     inner, cwd = skip_options(scene, args, frozenset(("-p", "--package")))
+    own = _own_program(scene, cwd, inner)
+    if own:
+        return own
     return [scene.hand_on((unversioned(inner[0]), *inner[1:]), scene.program, cwd)] if inner else []
+
+
+def _own_program(scene: Scene, cwd: str, inner: tuple[Word, ...]) -> Answers:
+    """The program of this name that the package itself brings (`bin` of its package.json)."""
+    from chrono.scan.follow.scripts import run_file
+
+    file = scene.read(os.path.join(cwd, "package.json")) if inner else None
+    document = _json(file.text) if isinstance(file, File) else {}
+    entry = document.get("bin")
+    path = entry if isinstance(entry, str) and document.get("name") == inner[0] else mapping(entry).get(str(inner[0]))
+    return run_file(scene, os.path.join(cwd, path), "javascript", inner[1:]) if isinstance(path, str) else []
+
+
+_MONOREPOS = frozenset(("turbo", "lerna", "nx", "moon", "rush", "ultra"))
+_MONOREPO_VERBS = frozenset(("run", "run-many", "affected", "exec", "watch"))
+
+
+def _from_monorepo(scene: Scene) -> Answers:
+    """`turbo run build`, `lerna run build`, `nx run app:build`: scripts of that name in all packages."""
+    words = [word for word in scene.args if isinstance(word, str) and not word.startswith("-")]
+    names = [word for word in words if word not in _MONOREPO_VERBS]
+    names += [word.rpartition("=")[2] for word in map(str, scene.args) if word.startswith(("--target", "--targets"))]
+    names = [part for word in names for part in word.split(":")[-1].split(",")]
+    root = _nearest(scene, scene.cwd)
+    if not isinstance(root, Package):
+        return []
+    root = root._replace(workspaces=(*root.workspaces, "packages/*", "apps/*", "libs/*"))
+    found = {package.folder: package for package in (root, *_members(scene, root))}
+    return [
+        answer for package in found.values() for name in names[:8] for answer in _run_script(scene, package, name, ())
+    ]
 
 
 def _from_pip(scene: Scene) -> Answers:
@@ -465,7 +501,8 @@ def _from_pip(scene: Scene) -> Answers:
         if isinstance(file, Refusal):
             return [file]
         if file is not None:
-            return [scene.start(file.text, "python", scene.shown(file.path), file=file, cwd=path)]
+            started = scene.start(file.text, "python", scene.shown(file.path), file=file, cwd=path)
+            return [started._replace(called=True)]
     return []
 
 

@@ -317,9 +317,18 @@ def _module(scene: Scene, name: Word, args: tuple[Word, ...]) -> Answers:
             if isinstance(file, Refusal):
                 return [file]
             if file is not None:
-                link = f"{scene.program} -m {name}"
-                return [scene.start(file.text, "python", f"{link}: {scene.shown(file.path)}", file=file, args=args)]
+                link = f"{scene.program} -m {name}: "
+                around = _packages_around(scene, root, name if ending == ".py" else f"{name}.__main__")
+                files = [file for file in (*around, file) if file.text.strip()]
+                return [scene.start(f.text, "python", link + scene.shown(f.path), file=f, args=args) for f in files]
     return []
+
+
+def _packages_around(scene: Scene, root: str, name: str) -> list[File]:
+    """The `__init__.py` of each package that a module lies in: they run before it."""
+    parts = name.split(".")[:-1]
+    paths = (os.path.join(root, *parts[: at + 1], "__init__.py") for at in range(len(parts)))
+    return [file for file in map(scene.read, paths) if isinstance(file, File)]
 
 
 def _python_path(scene: Scene) -> list[str]:

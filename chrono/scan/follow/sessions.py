@@ -197,7 +197,18 @@ def _rake(scene: Scene) -> Answers:
     if not isinstance(file, File):
         return [file] if isinstance(file, Refusal) else []
     goals = [word.partition("[")[0] for word in _operands(scene.args) if "=" not in word] or ["default"]
-    lines = file.text.splitlines()
+    files = [file]
+    for folder in ("lib/tasks", "rakelib"):
+        # What Rails and rake load by themselves, and what most Rakefiles import.
+        root = os.path.join(os.path.dirname(file.path), folder)
+        named = [name for name in sorted(scene.world.listdir(root) or ()) if name.endswith(".rake")]
+        files += [f for name in named[:MAX_TEST_FILES] if isinstance(f := scene.read(f"{root}/{name}"), File)]
+    return [scene.start(_with_goals(f.text, goals), "ruby", scene.shown(f.path), file=f) for f in files]
+
+
+def _with_goals(text: str, goals: list[str]) -> str:
+    """The text of a Rakefile without the tasks that these do not need."""
+    lines = text.splitlines()
     around: list[tuple[int, str]] = []
     tasks: list[tuple[int, str, list[str], bool]] = []
     for at, line in enumerate(lines):
@@ -226,7 +237,7 @@ def _rake(scene: Scene) -> Answers:
     for at, name, _, opens in tasks:
         if name not in wanted:
             lines[at] = "if false" if opens else "#"
-    return [scene.start("\n".join(lines), "ruby", scene.shown(file.path), file=file)]
+    return "\n".join(lines)
 
 
 # --- mise -------------------------------------------------------------------------------------------------------------

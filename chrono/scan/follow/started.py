@@ -70,10 +70,11 @@ def _by_the_tool(scene: Scene) -> list[Started | Refusal]:
         from chrono.scan.follow.githooks import from_git
 
         return from_git(scene)
-    from chrono.scan.follow import foreign_scripts, listed, loaded
+    from chrono.scan.follow import foreign_scripts, listed, loaded, notebooks
 
     return [
         *loaded.from_loaded(scene),
         *listed.from_listed(scene),
         *foreign_scripts.from_foreign_script(scene),
+        *notebooks.from_notebook(scene),
     ]
