@@ -110,12 +110,13 @@ def adapter_of(provider: str | None, adapter: LlmAdapter | None = None) -> LlmAd
 def canonical_input(provider: str | None, adapter: LlmAdapter | None, raw: JsonObject) -> JsonObject:
     """The wire object of a model's input, "raw" with it. What an adapter cannot read is recorded as raw alone."""
     found = adapter_of(provider, adapter)
-    canonical: JsonObject = {}
+    whole: JsonObject = {"model": UNKNOWN, "messages": []}
     try:
-        canonical = _object(found.to_canonical_input(raw)) if found is not None else _plain_input(raw)
+        _add(whole, found.to_canonical_input(raw) if found is not None else _plain_input(raw))
     except Exception:
         log.warning("the adapter of %s cannot read an input", provider, exc_info=True)
-    return {"model": UNKNOWN, "messages": [], **canonical, "raw": raw}
+    whole["raw"] = raw
+    return whole
 
 
 def canonical_output(
@@ -123,17 +124,17 @@ def canonical_output(
 ) -> JsonObject:
     """The wire object of a model's output, as `canonical_input`."""
     found = adapter_of(provider, adapter)
-    name = provider or (found.provider if found is not None else UNKNOWN)
-    canonical: JsonObject = {}
+    whole: JsonObject = {"content": [], "provider": provider or (found.provider if found is not None else UNKNOWN)}
     requested = requested_model if requested_model != UNKNOWN else None
     try:
         if found is not None:
-            canonical = _object(found.to_canonical_output(raw, requested))
+            _add(whole, found.to_canonical_output(raw, requested))
         elif isinstance(raw, str):
-            canonical = {"content": [{"type": "text", "text": raw}]}
+            whole["content"] = [{"type": "text", "text": raw}]
     except Exception:
         log.warning("the adapter of %s cannot read an output", provider, exc_info=True)
-    return {"content": [], "provider": name, **canonical, "raw": raw}
+    whole["raw"] = raw
+    return whole
 
 
 def _plain_input(raw: JsonObject) -> JsonObject:
@@ -149,11 +150,13 @@ def _plain_input(raw: JsonObject) -> JsonObject:
     return canonical
 
 
-def _object(canonical: Any) -> JsonObject:
-    """What an adapter answered, as a wire object of its own."""
+def _add(whole: JsonObject, canonical: Any) -> None:
+    """Put what an adapter answered into the wire object."""
     if hasattr(canonical, "model_dump"):
         canonical = canonical.model_dump(mode="json", exclude_none=True)
-    return {key: value for key, value in canonical.items() if value is not None and key != "raw"}
+    for key, value in canonical.items():
+        if value is not None and key != "raw":
+            whole[key] = value
 
 
 def _of_plugin(provider: str) -> LlmAdapter | None:

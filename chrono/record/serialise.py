@@ -26,6 +26,8 @@ MAX_DEPTH: Final = 60
 MAX_REPR: Final = 4096
 MAX_INT: Final = 2**63
 MAX_NOTES: Final = 10_000
+MAX_PLAIN_NAMES: Final = 4096
+LONGEST_PLAIN_NAME: Final = 128
 MASK: Final = "[REDACTED]"
 TRUNCATED: Final = "...[truncated]"
 
@@ -39,6 +41,9 @@ class Rules(NamedTuple):
     secret_key: Callable[[str], bool] | None = None
     max_text_bytes: int | None = None
     max_items: int = 100_000
+    plain_names: set[str] | None = None
+    """Names of members that were found to be ASCII and no secret: shared by all walks under equal rules, which are then
+    known to judge a name always alike. None: a walk's own."""
 
 
 class Written(NamedTuple):
@@ -92,6 +97,7 @@ def type_name(value: object) -> str:
 
 
 _ASIS: Final = frozenset({bool, type(None)})
+_NAMES: Final = frozenset({str})
 _NUMBERS: Final = frozenset({int, bool, type(None)})
 _FLOATS: Final = frozenset({float})
 _KEY_KINDS: Final = {int: "int", float: "float", bool: "bool", type(None): "null"}
@@ -101,11 +107,12 @@ _LONG: Final = 32  # from this length on a list is first looked at as a whole
 class _Walk:
     """One value on its way to JSON. A note's path grows from its end: whoever holds a child puts its key before it."""
 
-    __slots__ = ("clean", "left", "max_text", "notes", "open", "secret_key", "truncated")
+    __slots__ = ("clean", "left", "max_text", "notes", "open", "plain_names", "secret_key", "truncated")
 
     def __init__(self, rules: Rules) -> None:
         self.clean = rules.clean
         self.secret_key = rules.secret_key
+        self.plain_names = rules.plain_names if rules.plain_names is not None else set()
         self.max_text = rules.max_text_bytes
         self.left = rules.max_items
         self.notes: list[list[Any]] = []
@@ -133,7 +140,7 @@ class _Walk:
         self.open.add(mark)
         try:
             if kind is dict:
-                return self.mapping(value, depth)
+                return self.plain_mapping(value, depth) or self.mapping(value, depth)
             if kind is list:
                 return self.sequence(value, depth)
             if kind is tuple:
@@ -174,6 +181,25 @@ class _Walk:
                 return text.encode("utf-8", "backslashreplace").decode()
         return text
 
+    def plain_mapping(self, given: JsonObject, depth: int) -> JsonObject | None:
+        """As `mapping`, without a look at each name; None where one of them needs it, or there are too many."""
+        if len(given) > self.left:
+            return None
+        out = given.copy()
+        if not self.plain_names.issuperset(out) or set(map(type, out)) != _NAMES:
+            return None
+        self.left -= len(out)
+        notes = self.notes
+        for name, item in out.items():
+            kind = type(item)
+            if kind in _ASIS:
+                continue
+            before = len(notes)
+            out[name] = self.text(item) if kind is str else self.value(item, depth + 1)
+            if len(notes) > before:
+                self.under(name, before)
+        return out
+
     def mapping(self, given: Mapping[Any, Any], depth: int) -> JsonObject:
         try:
             items = list(given.items())
@@ -181,37 +207,47 @@ class _Walk:
             items = list(dict(given).items())
         out: JsonObject = {}
         key_kinds: JsonObject | None = None
-        notes, clean, secret_key = self.notes, self.clean, self.secret_key
+        notes, plain_names, secret_key = self.notes, self.plain_names, self.secret_key
         for key, item in items:
             if self.left <= 0:
                 self.cut(len(items))
                 break
             self.left -= 1
+            is_plain = type(key) is str and key in plain_names
             name = key
-            if type(key) is not str:
-                kind = _KEY_KINDS.get(type(key))
-                name = _key_text(key)
-                key_kinds = key_kinds or {}
-                key_kinds[name] = kind or type_name(key)
-            if clean is not None and len(name) > 7:
-                name = clean(name)
-            if not name.isascii():
-                name = name.encode("utf-8", "backslashreplace").decode()
+            if not is_plain:
+                if type(key) is not str:
+                    name = _key_text(key)
+                    key_kinds = key_kinds or {}
+                    key_kinds[name] = _KEY_KINDS.get(type(key)) or type_name(key)
+                name = self.name(name)
             if name in out:
                 name = _unused(name, out)
             if item is None or item is True or item is False:
                 out[name] = item
                 continue
             before = len(notes)
-            if secret_key is not None and item and type(name) is str and secret_key(name):
+            if not is_plain and secret_key is not None and item and secret_key(name):
                 out[name] = self.secret(item, depth)
             else:
-                out[name] = self.value(item, depth + 1)
+                out[name] = self.text(item) if type(item) is str else self.value(item, depth + 1)
             if len(notes) > before:
                 self.under(name, before)
         if key_kinds is not None:
             notes.append(["", {"type": "keys", "keys": key_kinds}])
         return out
+
+    def name(self, given: str) -> str:
+        """A member's name as it is written; one that is plain is looked at once."""
+        name = self.clean(given) if self.clean is not None and len(given) > 7 else given
+        if not name.isascii():
+            return name.encode("utf-8", "backslashreplace").decode()
+        is_plain = name is given and len(name) <= LONGEST_PLAIN_NAME
+        if is_plain and not (self.secret_key is not None and self.secret_key(name)):
+            if len(self.plain_names) >= MAX_PLAIN_NAMES:
+                self.plain_names.clear()
+            self.plain_names.add(name)
+        return name
 
     def secret(self, item: Any, depth: int) -> Json:
         """What stands under a secret's name: each text or number of it is masked; objects are looked at as always."""
@@ -355,7 +391,7 @@ def _key_text(key: Any) -> str:
 
 def _text_of(value: Any) -> str:
     try:
-        return str(value)
+        return str.__str__(str(value))  # `__str__` may answer with a subclass, which has code of its own
     except Exception:
         return _repr(value)
 

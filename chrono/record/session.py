@@ -207,7 +207,11 @@ def rules_of(settings: Settings) -> Rules:
         is_secret_key if settings.default_redactors else None,
         settings.max_payload_bytes,
         settings.max_items,
+        _plain_names if clean is redact_default else None,
     )
+
+
+_plain_names: set[str] = set()  # an own redactor may know more secrets tomorrow than today
 
 
 @contextmanager

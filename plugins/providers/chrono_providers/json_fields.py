@@ -44,10 +44,6 @@ def count(value: Json) -> int:
     return value if type(value) is int and value > 0 else 0
 
 
-def number(value: Json) -> float | int | None:
-    return value if type(value) in (int, float) else None
-
-
 def texts(value: Json) -> list[str] | None:
     """One text or a list of them as a list."""
     if isinstance(value, str):
@@ -114,15 +110,19 @@ def served(model: Json, requested: str | None) -> JsonObject:
 
 def params(raw: JsonObject, *, max_tokens: tuple[str, ...], stop: tuple[str, ...]) -> JsonObject:
     """The parameters that all providers share; `max_tokens` and `stop` are the names this one has for them."""
-    limit = next((raw[name] for name in max_tokens if type(raw.get(name)) is int and raw[name] >= 0), None)
-    ends = next((found for name in stop if (found := texts(raw.get(name))) is not None), None)
-    seed = raw.get("seed")
-    return without_none(
-        {
-            "temperature": number(raw.get("temperature")),
-            "top_p": number(raw.get("top_p")),
-            "max_tokens": limit,
-            "seed": seed if type(seed) is int else None,
-            "stop": ends,
-        }
-    )
+    found: JsonObject = {}
+    for name in ("temperature", "top_p"):
+        if type(raw.get(name)) in (int, float):
+            found[name] = raw[name]
+    for name in max_tokens:
+        if type(raw.get(name)) is int and raw[name] >= 0:
+            found["max_tokens"] = raw[name]
+            break
+    if type(raw.get("seed")) is int:
+        found["seed"] = raw["seed"]
+    for name in stop:
+        ends = texts(raw.get(name))
+        if ends is not None:
+            found["stop"] = ends
+            break
+    return found

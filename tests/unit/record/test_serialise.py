@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from chrono.record.rebuild import rebuild
 from chrono.record.redact import is_secret_key, redact_default
-from chrono.record.serialise import MAX_DEPTH, Rules, to_json, write
+from chrono.record.serialise import MAX_DEPTH, MAX_PLAIN_NAMES, Rules, to_json, write
 
 RULES = Rules(redact_default, is_secret_key)
 
@@ -173,6 +173,26 @@ def test_secrets_are_masked_in_texts_keys_and_by_name_and_noted() -> None:
     assert {path for path, note in written.notes.items() if note == "redacted"} == {
         "/a", "/password", "/b", "/client_secret",
     }  # fmt: skip
+
+
+NAMES = ("a", "role", "content", "password", "apiKey", "sk-" + "a" * 30, "é", Word("a"), Word("role"), 1, None)
+
+
+@given(st.recursive(st.sampled_from(["text", "sk-" + "b" * 30, "", 7, None, True]),
+                    lambda inner: st.dictionaries(st.sampled_from(NAMES), inner) | st.lists(inner)))  # fmt: skip
+def test_names_that_were_met_before_change_nothing(value: Any) -> None:
+    known = RULES._replace(plain_names={"a", "role", "content"})
+    fresh = write(value, RULES)
+    assert write(value, known) == fresh
+    assert write(value, known) == fresh  # and with what the first look has added
+    assert known.plain_names is not None and not any(map(is_secret_key, known.plain_names))
+
+
+def test_what_is_remembered_of_names_is_bounded() -> None:
+    known = RULES._replace(plain_names=set())
+    write([{f"name {number}": 1} for number in range(3 * MAX_PLAIN_NAMES)] + [{"n" * 10_000: 1}], known)
+    assert known.plain_names is not None and len(known.plain_names) <= MAX_PLAIN_NAMES
+    assert max(map(len, known.plain_names)) < 200
 
 
 def test_two_keys_that_are_masked_alike_are_both_kept() -> None:
