@@ -183,6 +183,15 @@ def _as_called(text: str, makefile: Makefile) -> str:
     return f"{' '.join(words)} -c {shlex.quote(text)}"
 
 
+def _exported(makefile: Makefile) -> tuple[tuple[str, str], ...]:
+    """The variables that recipes see in their environment."""
+    names = makefile.exported
+    if "*" in names:
+        names = names | set(makefile.variables)
+    found = ((name, makefile.lookup(name, {})) for name in sorted(names - {"*"}))
+    return tuple((name, makefile.expand(held.value, {})) for name, held in found if held is not None)
+
+
 class _Walk:
     """Visits targets depth first, each once, and turns their recipes into shell text."""
 
@@ -252,7 +261,12 @@ class _Walk:
         if text:
             link = f"{self.shown}:{target}"
             start = self.scene.start(
-                _as_called(text, self.makefile), self.language, link, file=self.main, cwd=self.asked.cwd
+                _as_called(text, self.makefile),
+                self.language,
+                link,
+                file=self.main,
+                cwd=self.asked.cwd,
+                env=_exported(self.makefile),
             )
             earlier = tuple(f"{self.shown}:{name}" for name in chain[:-1])
             self.answers.append(start._replace(via=(*self.scene.command.via, *earlier, link)))

@@ -51,6 +51,7 @@ class Makefile:
         self.environ = environ
         self.read = read
         self.overrides = overrides
+        self.exported: set[str] = set(overrides)
         self.variables: dict[str, Variable] = {}
         self.target_variables: dict[str, dict[str, Variable]] = {}
         self.rules: list[Rule] = []
@@ -329,6 +330,10 @@ class _Reading:
             for path in makefile.expand(stripped[len(word) :], {}).split():
                 makefile.include(path)
             return
+        if word == "export":
+            named = _separator(stripped)
+            names = stripped[: named[1]] if named[0] == "assign" else stripped
+            makefile.exported.update(names.split()[1:] or ("*",))
         for keyword in ("export", "override", "private", "unexport"):
             if stripped.startswith(keyword + " "):
                 stripped = stripped[len(keyword) :].strip()

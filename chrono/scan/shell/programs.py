@@ -243,6 +243,18 @@ def _id(m: Machine, args: Args, state: State) -> str:
     return f"{m.world.user}\n" if args in (["-un"], ["-u", "-n"], ["-nu"]) else "\0"
 
 
+def _git(m: Machine, args: Args, state: State) -> str:
+    """`git rev-parse --show-toplevel`, by which scripts find the folder of their project."""
+    if args != ["rev-parse", "--show-toplevel"] or len(state.cwds) != 1:
+        return "\0"
+    folder = state.cwds[0]
+    while folder.startswith("/") and folder != "/":
+        if m.world.lstat(f"{folder}/.git") is not None:
+            return f"{folder}\n"
+        folder = folder.rpartition("/")[0] or "/"
+    return "\0"
+
+
 def _base64_openssl(m: Machine, args: Args, state: State) -> str:
     """`openssl base64 -d` and `openssl enc -base64 -d`."""
     if args[:1] == ["enc"]:
@@ -279,4 +291,5 @@ _OWN: dict[str, Callable[[Machine, Args, State], str]] = {
     "whoami": _whoami,
     "id": _id,
     "openssl": _base64_openssl,
+    "git": _git,
 }
