@@ -13,6 +13,7 @@ import pytest
 from chrono.cli.approval_page import serving
 from chrono.errors import Denied
 from chrono.policy.approvals import Grant, Request
+from tests.waiting import LONG_S
 
 EVIL = "echo '</pre><script>alert(1)</script>' \u202e hidden\x1b[2J"
 
@@ -52,7 +53,7 @@ class Browser:
             "Cookie": self.cookie,
             **{key.replace("_", "-"): value for key, value in headers.items()},
         }
-        connection = http.client.HTTPConnection(self.host, timeout=5)
+        connection = http.client.HTTPConnection(self.host, timeout=LONG_S)
         try:
             connection.request(method, path, body, {key: value for key, value in sent.items() if value})
             answer = connection.getresponse()

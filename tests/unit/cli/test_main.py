@@ -17,6 +17,7 @@ from chrono import __version__, errors
 from chrono.cli import app
 from chrono.cli.main import main
 from chrono.cli.render import Screen
+from tests.waiting import LONG_S
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -134,7 +135,7 @@ def test_a_reader_that_leaves_is_no_error() -> None:
     assert process.stdout and process.stdin and process.stderr
     process.stdout.close()
     process.stdin.close()
-    assert process.wait(30) == 0
+    assert process.wait(LONG_S) == 0
     assert process.stderr.read() == b""
     process.stderr.close()
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from mcp import Client, StdioServerParameters, stdio_client
 
 from chrono.workspace.actors import actor
 from chrono.workspace.init import initialise
+from tests.waiting import LONG_S, until
 
 ROOT = Path(__file__).resolve().parents[3]
 NAMES = {
@@ -51,7 +51,7 @@ def talk(project: Path, environ: dict[str, str], work: Callable[[Client], Awaita
             env={**environ, "PYTHONPATH": str(ROOT)},
             cwd=str(project),
         )
-        with anyio.fail_after(60):
+        with anyio.fail_after(LONG_S):
             async with Client(stdio_client(parameters)) as client:
                 await work(client)
 
@@ -90,27 +90,32 @@ def test_every_tool_is_listed_with_a_schema_and_answers(project: Path, environ: 
 
 def test_a_long_run_reports_progress(project: Path, environ: dict[str, str]) -> None:
     seen: list[float] = []
+    waits = "until [ -e ../reported ]; do sleep 0.05; done"
 
     async def work(client: Client) -> None:
         async def progress(value: float, total: float | None, message: str | None) -> None:
             seen.append(value)
+            if len(seen) > 1:
+                (project.parent / "reported").touch()
 
-        result = await client.call_tool("chrono_run", {"command": "sleep 2.6"}, progress_callback=progress)
+        result = await client.call_tool("chrono_run", {"command": waits}, progress_callback=progress)
         assert not result.is_error
 
     talk(project, environ, work)
-    assert seen and seen == sorted(seen)
+    assert seen == sorted(seen)
 
 
 def test_a_run_whose_client_goes_away_is_ended(project: Path, environ: dict[str, str]) -> None:
+    written = project.parent / "pid"
+    command = "echo $$ > ../pid.new; mv ../pid.new ../pid; exec sleep 600"
+
     async def work(client: Client) -> None:
-        with anyio.move_on_after(2):
-            await client.call_tool("chrono_run", {"command": "echo $$ > ../pid; exec sleep 50"})
+        async with anyio.create_task_group() as calls:
+            calls.start_soon(client.call_tool, "chrono_run", {"command": command})
+            while not written.exists():
+                await anyio.sleep(0.02)
+            calls.cancel_scope.cancel()
 
     talk(project, environ, work)
-    pid = int((project.parent / "pid").read_text())
-
-    until = time.monotonic() + 15
-    while os.path.exists(f"/proc/{pid}") and time.monotonic() < until:
-        time.sleep(0.1)
-    assert not os.path.exists(f"/proc/{pid}")
+    pid = int(written.read_text())
+    until(lambda: not os.path.exists(f"/proc/{pid}"))

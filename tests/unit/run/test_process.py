@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from chrono.run.process import end_tree, execute, left_behind
+from tests.waiting import LONG_S, until
 
 ENVIRON = {"PATH": os.environ["PATH"]}
 
@@ -63,14 +64,15 @@ def test_what_still_runs_is_told_and_ended_on_time_out() -> None:
     assert left_behind(run_id + "b") == ()
 
 
-def test_what_does_not_listen_is_made_to_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_does_not_listen_is_made_to_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("chrono.run.process._GRACE_S", 0.3)
     process = subprocess.Popen(
-        ["sh", "-c", "trap '' TERM; while :; do sleep 0.1; done"], env={**ENVIRON, "CHRONO_RUN": "r4"}
+        ["sh", "-c", f"trap '' TERM; touch {tmp_path}/ready; while :; do sleep 0.1; done"],
+        env={**ENVIRON, "CHRONO_RUN": "r4"},
     )
-    time.sleep(0.2)
+    until((tmp_path / "ready").exists)
     end_tree(process.pid, "r4")
-    assert process.wait(5) == -9
+    assert process.wait(LONG_S) == -9
 
 
 def test_a_signal_for_the_supervisor_reaches_the_command(tmp_path: Path) -> None:
@@ -82,8 +84,7 @@ def test_a_signal_for_the_supervisor_reaches_the_command(tmp_path: Path) -> None
     )
     root = Path(__file__).resolve().parents[3]
     process = subprocess.Popen([sys.executable, "-c", code], env={**ENVIRON, "PYTHONPATH": str(root)})
-    while not (tmp_path / "ready").exists():
-        time.sleep(0.02)
+    until((tmp_path / "ready").exists)
     process.terminate()
-    assert process.wait(10) == 5
+    assert process.wait(LONG_S) == 5
     assert seen.read_text() == "got\n"

@@ -13,6 +13,8 @@ import pytest
 
 from chrono.errors import Conflict, NoSuchSavepoint, StoreError
 from chrono.ids import CommitId
+from chrono.store import refs
+from tests.waiting import LONG_S
 
 from .conftest import Project
 
@@ -80,14 +82,15 @@ def test_numbers_are_sorted_by_value_and_never_reused(project: Project) -> None:
     )  # fmt: skip
 
 
-def test_a_lock_of_git_is_waited_for(project: Project) -> None:
+def test_a_lock_of_git_is_waited_for(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(refs, "STALE_LOCK_S", LONG_S)
     commit = project.save()
     lock = Path(project.layout.repo, "refs/heads/x.lock")
     lock.touch()
-    threading.Timer(0.3, lock.unlink).start()
     started = time.monotonic()
+    threading.Timer(0.3, lock.unlink).start()
     move(project, "refs/heads/x", None, commit)
-    assert time.monotonic() - started >= 0.25
+    assert time.monotonic() - started >= 0.3
 
 
 def test_a_lock_that_a_crash_left_is_removed(project: Project) -> None:
