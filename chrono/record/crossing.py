@@ -192,6 +192,16 @@ class Crossing:
         finally:
             HERE.reset(token)
 
+    async def awaited(self, result: Awaitable[Any]) -> Any:
+        """What the caller gets for a `result` that has to be awaited first."""
+        with self.inside():
+            try:
+                answer = await result
+            except BaseException as error:
+                self.fail(error)
+                raise
+        return self.settle(answer)
+
     def settle(self, result: Any) -> Any:
         """What the caller gets for `result`: the result, recorded, or what observes it while it is still open."""
         try:

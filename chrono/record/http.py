@@ -14,9 +14,10 @@ from typing import Any, Final
 from chrono.record.arguments import Unknown
 from chrono.record.crossing import BoundarySpec, Crossing, ainvoke, invoke
 from chrono.record.entry import Json, JsonObject
+from chrono.record.hooks import log
 from chrono.record.propagation import inject, url_allowed
 from chrono.record.session import HERE, rules_of
-from chrono.record.settings import get_settings
+from chrono.record.settings import SettingsError, get_settings
 from chrono.trace.traceparent import HEADER
 
 INTERNAL: Final = "chronicle.internal"
@@ -83,10 +84,18 @@ def _async_sending(original: Any) -> Any:
 
 
 def _recorded(request: Any) -> bool:
+    """Whether this is a boundary. Settings that cannot be read any more are no reason to fail a request, but in replay
+    it would go out for real."""
     try:
         return not request.extensions.get(INTERNAL) and url_allowed(str(request.url))
-    except Exception:
-        return False
+    except SettingsError as error:
+        session = HERE.get().session
+        if session is not None and session.is_replay:
+            raise
+        log.warning("a request was not recorded: %s", error.message)
+    except AttributeError:
+        pass  # no request: the client itself says so
+    return False
 
 
 def _announce(request: Any) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 import threading
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice
 from typing import Any
@@ -408,17 +408,7 @@ def _called(crossing: Crossing, call: Call, args: Args, kwargs: Kwargs) -> Any:
         crossing.fail(error)
         raise
     HERE.reset(token)
-    return _awaited(result, crossing) if inspect.iscoroutine(result) else crossing.settle(result)
-
-
-async def _awaited(result: Awaitable[Any], crossing: Crossing) -> Any:
-    with crossing.inside():
-        try:
-            answer = await result
-        except BaseException as error:
-            crossing.fail(error)
-            raise
-    return crossing.settle(answer)
+    return crossing.awaited(result) if inspect.iscoroutine(result) else crossing.settle(result)
 
 
 def _has_mask(json: Any) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 import weakref
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Any, Final
 
 from chrono.record.hooks import log
@@ -44,7 +44,7 @@ def observed(result: Any, crossing: Any, assembler: MakeAssembler, part: str | N
         return result
     if inspect.isawaitable(result):
         crossing.note("chrono.awaited", True)
-        return _awaited(result, crossing)
+        return crossing.awaited(result)
     if _is_unread_response(result):
         form = ASYNC_RESPONSE if inspect.iscoroutinefunction(result.parse) else RESPONSE
         return _unread_response(result, Reading(crossing, assembler(), form))
@@ -287,17 +287,6 @@ class _Managed(_Proxy):
             return await self._chrono_stream.__aexit__(*raised)
         finally:
             self._chrono_reading.end(partial=True)
-
-
-async def _awaited(result: Awaitable[Any], crossing: Any) -> Any:
-    """A plain function that answered with something to await."""
-    with crossing.inside():
-        try:
-            answer = await result
-        except BaseException as error:
-            crossing.fail(error)
-            raise
-    return crossing.settle(answer)
 
 
 def _is_unread_response(result: Any) -> bool:

@@ -169,3 +169,26 @@ def test_in_replay_a_response_comes_without_a_request(name: str, peer: Peer, sin
     with chronicle.replay(list(sink.envelopes)) as run:
         assert program() == first == [201, {"ok": True}, "one two three", {"ok": True}]
     assert len(peer.seen) == asked == 3 and run.divergences == []
+
+
+def test_settings_that_broke_fail_no_request_but_let_none_out_of_a_replay(
+    peer: Peer, module: Any, sink: MemorySink, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    with module.Client() as client:
+        with chronicle.record():
+            monkeypatch.setenv("CHRONO_RECORD_TIMEOUT", "soon")
+            assert client.post(f"http://{peer.host}/").status_code == 201
+        assert "timeout" in caplog.text
+        monkeypatch.delenv("CHRONO_RECORD_TIMEOUT")
+        with chronicle.replay([]):
+            monkeypatch.setenv("CHRONO_RECORD_TIMEOUT", "soon")
+            with pytest.raises(ValueError, match="timeout"):
+                client.post(f"http://{peer.host}/")
+            monkeypatch.delenv("CHRONO_RECORD_TIMEOUT")
+    assert len(peer.seen) == 1
+
+
+def test_what_is_no_request_is_refused_by_the_client_itself(peer: Peer, module: Any, sink: MemorySink) -> None:
+    with chronicle.record(), module.Client() as client, pytest.raises((AttributeError, TypeError)):
+        client.send("no request")
+    assert sink.envelopes == []
