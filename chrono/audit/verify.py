@@ -87,7 +87,7 @@ def _run(run: _Verification, commits: CommitLookup | None, depth: int) -> _Verif
     try:
         run.judge(commits, depth)
     except ChronoError as error:
-        run.unverifiable = error.message
+        run.unverifiable = "; ".join(filter(None, (error.message, error.hint)))
     except OSError as error:
         run.unverifiable = f"{error.filename or run.place.log}: {error.strerror}"
     except Exception as error:
@@ -223,7 +223,12 @@ class _Verification:
                 "give the keys you trust in CHRONO_AUDIT_TRUSTED_KEYS",
             )
         if self.require_key and pin.key is None:
-            raise AuditUnverifiable("CHRONO_AUDIT_REQUIRE_KEY is set, and no key is pinned for this log")
+            raise AuditUnverifiable(
+                "CHRONO_AUDIT_REQUIRE_KEY is set, and no key is pinned for this log",
+                "its first signed record pins one: unset CHRONO_AUDIT_UNSIGNED where the log is written",
+            )
+        if pin.key is None:
+            self.notes.warn("no record is signed: whoever can write this log and this home can make another one")
         where = whereabouts(pin, self.place)
         if where == "copied":
             self.notes.fail("copied", None, f"fork alarm: this is a copy of the log that this home keeps in {pin.path}")

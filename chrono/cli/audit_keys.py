@@ -25,11 +25,11 @@ def show_keys(screen: Screen, ws: Workspace, *, json: bool) -> int:
     settings = ws.keys
     pin = _pin(ws)
     active = pin.active if pin is not None else None
-    problem = None
+    problem = hint = None
     try:
         signer = find_signer(ws.home, settings, wanted=active)
     except KeyRefused as error:
-        signer, problem = None, error.message
+        signer, problem, hint = None, error.message, error.hint
     source = (
         "switched off (CHRONO_AUDIT_UNSIGNED)"
         if settings.unsigned
@@ -69,7 +69,7 @@ def show_keys(screen: Screen, ws: Workspace, *, json: bool) -> int:
     ]
     screen.table(rows)
     if problem is not None:
-        screen.warning(problem)
+        screen.warning(problem, hint)
     return 0
 
 

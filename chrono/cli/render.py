@@ -163,9 +163,11 @@ class Screen:
         """A remark for people; not part of the result."""
         self._put(self._err, "\n".join(self._wrapped(parts, 0, self._err_width(), self._colour_err)))
 
-    def warning(self, message: str) -> None:
-        """Something that went on but deserves a look."""
+    def warning(self, message: str, hint: str | None = None) -> None:
+        """Something that went on but deserves a look, and what to do about it."""
         self._labelled("warning", "yellow", message)
+        if hint:
+            self._labelled("hint", "cyan", hint)
 
     def error(self, message: str, hint: str | None, exit_code: int) -> None:
         """What failed and what to do about it; as JSON on standard output where the result is JSON."""

@@ -89,8 +89,7 @@ def run(ctx: typer.Context, json: Json = False) -> None:
         return
     screen.text("project  ", Styled(ws.root, "bold"), f" (branch {branch})", indent=9)
     if not standing.own:
-        screen.warning(standing.why)
-        screen.note(f"hint: {standing.hint}")
+        screen.warning(standing.why, standing.hint)
     if pending is not None:
         screen.warning("a change of files was cut short; the next command that writes finishes it (or: chrono doctor)")
     if merge is not None:

@@ -402,9 +402,10 @@ def test_valid_records_that_were_not_witnessed_are_adopted(log: Ground) -> None:
 def test_unsigned_records_fail_where_a_key_is_required(ground: Ground) -> None:
     ground.begin(1, keys=KeySettings(unsigned=True))
     report = ground.verify(require_key=True)
-    assert (report.exit_code, report.integrity) == (
-        21, "CANNOT VERIFY CHRONO_AUDIT_REQUIRE_KEY is set, and no key is pinned for this log"
-    )  # fmt: skip
+    assert report.exit_code == 21
+    assert report.integrity.startswith(
+        "CANNOT VERIFY CHRONO_AUDIT_REQUIRE_KEY is set, and no key is pinned for this log; "
+    )
     assert report.completeness == "whether anything is missing cannot be told"
     ground.command(log=ground.again(keys=KeySettings()))
     assert ground.verify().exit_code == 0

@@ -32,6 +32,21 @@ def test_keys_shows_ids_and_never_a_key(project: Path, chrono: Any) -> None:
     assert pem not in chrono("audit", "--keys").out and pem not in chrono("audit", "--keys", "--json").out
 
 
+def test_a_key_that_is_none_is_said_with_what_one_looks_like(project: Path, chrono: Any) -> None:
+    ran = chrono("audit", "--keys", CHRONO_AUDIT_KEY="no key at all")
+    assert "CHRONO_AUDIT_KEY is no key" in ran.err
+    assert "PKCS#8 PEM or base64 of a 32-byte seed" in ran.err
+    assert "no key at all" not in ran.out + ran.err
+
+
+def test_what_cannot_be_verified_is_said_with_what_to_do(folder: Path, chrono: Any) -> None:
+    assert chrono("init", CHRONO_AUDIT_UNSIGNED="1").code == 0
+    ran = chrono("audit", "--verify", CHRONO_AUDIT_REQUIRE_KEY="1")
+    assert ran.code == 21
+    assert ran.out.startswith("CANNOT VERIFY CHRONO_AUDIT_REQUIRE_KEY is set, and no key is pinned for this log; ")
+    assert "unset CHRONO_AUDIT_UNSIGNED" in " ".join(ran.out.split())
+
+
 def test_no_alarm_means_nothing_to_reset(project: Path, chrono: Any) -> None:
     ran = chrono("audit", "--reset-witness")
     assert ran.code == 0 and "no alarm" in ran.out
