@@ -17,6 +17,8 @@ from chrono.scan.rule import Options
 _TAKES = frozenset(("read", "move", "mode", "mode-tree", "owner", "owner-tree", "link"))
 _PRINTS_ENVIRONMENT = frozenset(("env", "printenv", "set", "export", "declare", "typeset"))
 _KEYS = ("id_rsa", "id_ed25519", "id_ecdsa", "id_dsa", ".netrc", ".pgpass", ".git-credentials", "credentials", ".npmrc")
+_ACCOUNTS = frozenset(("/etc/passwd", "/etc/group", "/etc/sudoers", "/etc/shadow", "/etc/gshadow"))
+"""Files that anybody here may read, and nobody elsewhere needs."""
 _UNKNOWN = Target(None, "the environment", "credential", True)
 
 Read = Callable[[Command], tuple[Touch, ...]]
@@ -115,7 +117,7 @@ def as_sent(spots: tuple[Spot, ...], ground: Ground) -> Iterator[Touch]:
 
 def _is_secret_file(path: str) -> bool:
     name = path.rpartition("/")[2]
-    return places.is_secret_name(name) or places.is_history(name)
+    return places.is_secret_name(name) or places.is_history(name) or path in _ACCOUNTS
 
 
 def _is_vault(path: str, ground: Ground) -> bool:

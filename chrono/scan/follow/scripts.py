@@ -433,12 +433,24 @@ def _from_perl(scene: Scene) -> Answers:
     return _from_cluster(scene, "perl", code_letters="eE", takes_value="IMmxiFlCDd0", separate="I")
 
 
+def _required(scene: Scene, name: str, language: str, folders: list[str]) -> Answers:
+    """What `ruby -r` and `perl -M` load: a file by its path, else a module in one of the folders behind -I."""
+    if name.startswith((".", "/")):
+        return run_file(scene, name, language, (), (".rb",)) if language == "ruby" else []
+    module = name.partition("=")[0].replace("::", "/") + (".rb" if language == "ruby" else ".pm")
+    paths = [f"{folder.rstrip('/')}/{module}" for folder in folders]
+    return [
+        answer for path in paths if isinstance(scene.read(path), File) for answer in run_file(scene, path, language, ())
+    ]
+
+
 def _from_cluster(scene: Scene, language: str, *, code_letters: str, takes_value: str, separate: str) -> Answers:
     """Perl's and Ruby's options: letters in a cluster, of which some take the rest of the word (`-i.bak`, `-0777`)."""
     options = _Options(scene.args, frozenset())
     code: list[Word] = []
     answers: Answers = []
     cwd: str | None = None
+    folders: list[str] = []
     while (word := options.next()) is not None:
         if word.startswith("--") or word[0] == "+":
             continue
@@ -458,8 +470,10 @@ def _from_cluster(scene: Scene, language: str, *, code_letters: str, takes_value
                 value = rest or (options.take() if letter in separate else "") or ""
                 if letter == "C" and language == "ruby":
                     cwd = scene.path(value)
-                elif letter == "r" and isinstance(value, str) and value.startswith((".", "/")):
-                    answers += run_file(scene, value, language, (), (".rb",))
+                elif letter == "I" and isinstance(value, str):
+                    folders.append(value)
+                elif letter in "rMm" and isinstance(value, str):
+                    answers += _required(scene, value, language, folders)
                 break
     if cwd is not None:
         scene = scene.within(scene.program, scene.args, cwd)

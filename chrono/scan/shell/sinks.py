@@ -17,7 +17,7 @@ from chrono.scan.shell.wrapper_options import Options, joined, operands
 _TEXT_OPTIONS: dict[str, tuple[str, ...]] = {
     "tar": ("-I", "--use-compress-program", "--to-command", "-F", "--info-script", "--new-volume-script",
             "--rsh-command"),
-    "rsync": ("-e", "--rsh"),
+    "rsync": ("-e", "--rsh", "--rsync-path"),
     "split": ("--filter",),
     "sort": ("--compress-program",),
     "man": ("-P", "--pager"),
@@ -226,6 +226,9 @@ _AWK_COMMAND = expression(
 
 
 _AWK_TO_SHELL = expression(r"\bprint\s*\(?\s*\"((?:[^\"\\]|\\.)*)\"\s*\)?\s*\|&?\s*\"(?:/bin/)?(?:ba|da|z)?sh\"")
+_AWK_WRITES = expression(r"\bprintf?\b[^|;}\n>]{0,300}>{1,2}\s*\"([^\"'\\]+)\"")
+_AWK_READS = expression(r"\"((?:[^\"\\]|\\.)*)\"\s{0,9}\|\s{0,9}getline")
+_AWK_FEEDS_SHELL = expression(r"\|\s{0,9}\"(?:/bin/)?(?:ba|da|z)?sh\"")
 _AWK_CONSTANT = expression(r"\b([A-Za-z_]\w*)\s*=\s*\"((?:[^\"\\]|\\.)*)\"")
 
 
@@ -240,6 +243,11 @@ def _awk(argv: Argv, state: State) -> list[Inner]:
         program = re.sub(rf"\b(system\s*\(\s*){name}(\s*\))", lambda m: f'{m[1]}"{value}"{m[2]}', program)  # noqa: B023
     for text in _AWK_TO_SHELL.findall(program):
         out.append(Inner(text=re.sub(r"\\(.)", r"\1", text), label="awk | sh"))
+    for path in _AWK_WRITES.findall(program):
+        out.append(Inner(text=f"printf x > '{path}'", label="awk >"))
+    fetched = _AWK_READS.search(program)
+    if fetched is not None and _AWK_FEEDS_SHELL.search(program) is not None:
+        out.append(Inner(text=f"{fetched[1]} | sh", label="awk | sh"))
     if "/inet" in program and "getline" in program:
         out.append(Inner(argv=("reverse-shell",), label="awk"))
     for match in _AWK_COMMAND.finditer(program):
@@ -283,7 +291,8 @@ _CODE_OPTIONS = ("-e", "-E", "--eval", "-eval", "--execute", "-c", "--command")
 
 def _foreign(argv: Argv, state: State) -> list[Inner]:
     """Code of a language that has no reader of its own: constant calls that run or delete something."""
-    from chrono.scan.foreign import commands_in
+    from chrono.scan.foreign import is_reverse_shell
+    from chrono.scan.foreign_calls import shell_texts
 
     texts = [text for _, text in _values(argv, _CODE_OPTIONS)]
     if state.stdin is not None and not texts and _reads_stdin(argv):
@@ -291,10 +300,10 @@ def _foreign(argv: Argv, state: State) -> list[Inner]:
     name = argv[0].rpartition("/")[2]
     out: list[Inner] = []
     for code in texts:
-        for kind, words in commands_in(code.replace("\0", "")):
-            out.append(
-                Inner(text=words[0], label=f"{name} -e") if kind == "text" else Inner(argv=words, label=f"{name} -e")
-            )
+        known = code.replace("\0", "")
+        out += [Inner(text=text, label=f"{name} -e") for text in shell_texts(known)]
+        if is_reverse_shell(known):
+            out.append(Inner(argv=("reverse-shell",), label=f"{name} -e"))
     return out
 
 
@@ -500,7 +509,7 @@ _OWN: dict[str, Callable[[Argv, State], list[Inner]]] = {
     "more": _pager,
     **dict.fromkeys(
         "lua luajit lua5.1 lua5.3 lua5.4 tclsh tclsh8.6 wish R Rscript julia groovy elixir iex erl escript guile "
-        "racket sbcl scala jshell ghc octave".split(),
+        "racket sbcl scala jshell ghc octave swift crystal nim raku kotlin clojure bb".split(),
         _foreign,
     ),
     "ed": _editor,
