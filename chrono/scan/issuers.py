@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from chrono.scan.command import Command, Pattern, Word
+from chrono.scan.expression import expression
 from chrono.scan.options import program_names
 
 _GITHUB = ("github.com", "githubusercontent.com", "ghcr.io", "githubcopilot.com")
-_GOOGLE = ("googleapis.com", "google.com", "gcr.io", "pkg.dev", "run.app", "cloudfunctions.net", "appspot.com")
-_AZURE = ("azure.com", "azure.net", "windows.net", "microsoft.com", "microsoftonline.com", "azurecr.io",
-          "azurewebsites.net", "visualstudio.com")  # fmt: skip
-_AWS = ("amazonaws.com", "amazon.com", "awsapps.com", "on.aws")
+_GOOGLE = ("googleapis.com", "google.com", "gcr.io", "pkg.dev")
+_AZURE = ("azure.com", "azure.net", "microsoft.com", "microsoftonline.com", "azurecr.io", "visualstudio.com")
+_AWS = ("amazon.com", "awsapps.com")
 _NPM = ("npmjs.org", "npmjs.com", "npm.pkg.github.com", "yarnpkg.com")
 
 _HOSTS: dict[str, tuple[str, ...]] = {
@@ -39,13 +39,13 @@ _HOSTS: dict[str, tuple[str, ...]] = {
     "TELEGRAM": ("telegram.org",),
     "TWILIO": ("twilio.com",),
     "SENDGRID": ("sendgrid.com",),
-    **dict.fromkeys(("CLOUDFLARE", "CF"), ("cloudflare.com", "workers.dev")),
+    **dict.fromkeys(("CLOUDFLARE", "CF"), ("cloudflare.com",)),
     **dict.fromkeys(("DIGITALOCEAN", "DO"), ("digitalocean.com",)),
     "HETZNER": ("hetzner.cloud", "hetzner.com"),
     "HEROKU": ("heroku.com",),
-    "VERCEL": ("vercel.com", "vercel.app"),
+    "VERCEL": ("vercel.com",),
     "NETLIFY": ("netlify.com",),
-    "FLY": ("fly.io", "fly.dev", "machines.dev"),
+    "FLY": ("fly.io", "machines.dev"),
     "SENTRY": ("sentry.io",),
     **dict.fromkeys(("DATADOG", "DD"), ("datadoghq.com", "datadoghq.eu")),
     **dict.fromkeys(("JIRA", "ATLASSIAN", "CONFLUENCE"), ("atlassian.net", "atlassian.com")),
@@ -53,7 +53,14 @@ _HOSTS: dict[str, tuple[str, ...]] = {
     "NOTION": ("notion.com", "notion.so"),
     "SUPABASE": ("supabase.co", "supabase.com"),
 }
-"""First part of a variable's name -> the domains of who gave the token out."""
+"""First part of a variable's name -> the domains of who gave the token out. Not those where customers answer, as
+buckets and functions do (`*.s3.amazonaws.com`, `*.run.app`)."""
+
+_AWS_SERVICE = expression(r"\d+\.dkr\.ecr\.[\w-]+\.amazonaws\.com|[\w-]+\.d\.codeartifact\.[\w-]+\.amazonaws\.com")
+"""Services of an issuer beside the buckets of its customers."""
+
+_AT_HOME = ("GITHUB", "GH", "GITLAB", "JIRA", "CONFLUENCE", "SENTRY")
+"""What people run on machines of their own, under its name: `gitlab.example.com`."""
 
 _SECRET_PARTS = ("TOKEN", "SECRET", "KEY", "PASSWORD", "PASSWD", "PAT", "CREDENTIALS")
 
@@ -121,8 +128,11 @@ def handed_home(commands: Sequence[Command]) -> frozenset[tuple[Word, ...]]:
 
 def _is_of(host: str, issuer: str) -> bool:
     domains = _HOSTS[issuer]
-    own = f"{issuer.lower()}."
-    return host.endswith(tuple(f".{domain}" for domain in domains)) or host in domains or host.startswith(own)
+    if host in domains or host.endswith(tuple(f".{domain}" for domain in domains)):
+        return True
+    if issuer == "AWS":
+        return _AWS_SERVICE.fullmatch(host) is not None
+    return issuer in _AT_HOME and host.startswith(f"{issuer.lower()}.")
 
 
 def _hosts(words: tuple[Word, ...]) -> Iterable[str]:

@@ -42,6 +42,26 @@ def test_a_token_does_not_go_to_anybody_else(address: str) -> None:
     assert not goes_home(GH, Command(("curl", address)))
 
 
+@pytest.mark.parametrize(
+    ("source", "host"),
+    [
+        (("printenv", "AWS_SECRET_ACCESS_KEY"), "bucket.s3.amazonaws.com"),
+        (("printenv", "AWS_SECRET_ACCESS_KEY"), "x.execute-api.eu-west-1.amazonaws.com"),
+        (("gcloud", "auth", "print-access-token"), "collect-abc.run.app"),
+        (("printenv", "CLOUDFLARE_API_TOKEN"), "collect.someone.workers.dev"),
+        (("printenv", "VERCEL_TOKEN"), "collect.vercel.app"),
+        (("printenv", "OPENAI_API_KEY"), "openai.example"),
+    ],
+)
+def test_what_customers_of_an_issuer_answer_is_not_the_issuer(source: tuple[str, ...], host: str) -> None:
+    assert goes_abroad(source, Command(("curl", f"https://{host}/")))
+
+
+def test_a_registry_of_the_issuer_may_have_the_password_it_gave_out() -> None:
+    login = Command(("docker", "login", "--password-stdin", "1234.dkr.ecr.eu-west-1.amazonaws.com"))
+    assert goes_home(("aws", "ecr", "get-login-password"), login)
+
+
 def test_an_address_that_is_not_known_is_neither() -> None:
     command = Command(("curl", Pattern((None, "/user"))))
     assert not goes_home(GH, command)
