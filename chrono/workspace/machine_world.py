@@ -257,8 +257,8 @@ def _lstat(path: str) -> Stat | None:
     except (OSError, ValueError):
         return None
     mode = found.st_mode
-    kind = _KINDS.get(stat_bits.S_IFMT(mode), "other")
-    return Stat(kind, found.st_size, stat_bits.S_IMODE(mode), found.st_uid)
+    # The masks of S_IFMT and S_IMODE: this is asked of every folder on the way to every path.
+    return Stat(_KINDS.get(mode & 0o170000, "other"), found.st_size, mode & 0o7777, found.st_uid)
 
 
 _KINDS = {stat_bits.S_IFREG: "file", stat_bits.S_IFDIR: "dir", stat_bits.S_IFLNK: "link"}

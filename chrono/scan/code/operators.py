@@ -32,7 +32,10 @@ if TYPE_CHECKING:
 
 def over(function: Callable[..., object], *values: object) -> object:
     """The function's result, over all alternatives of its arguments."""
-    if not any(isinstance(value, Either) for value in values):
+    for value in values:
+        if isinstance(value, Either):
+            break
+    else:
         return function(*values)
     combined: list[list[object]] = [[]]
     for value in values:
@@ -60,6 +63,12 @@ def join_path(base: object, *parts: object) -> object:
 
 
 def _join_two(base: object, part: object) -> object:
+    if isinstance(base, str) and isinstance(part, str) and len(base) + len(part) < MAX_TEXT:
+        if part[:1] == "/" or base in ("", "."):
+            return part
+        if part in ("", "."):
+            return base
+        return f"{base}{part}" if base.endswith("/") else f"{base}/{part}"
     pieces = pieces_of(part)
     first = pieces[0] if pieces else ""
     if isinstance(first, str) and first.startswith("/"):

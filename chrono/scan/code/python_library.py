@@ -131,6 +131,8 @@ class PythonLibrary:
     def _of_reference(self, run: Machine, full: str) -> Value:
         if full in _CONSTANTS:
             return _CONSTANTS[full]
+        if not full.startswith(("sys.", "os.environ.")):
+            return None
         if full == "sys.argv":
             return argument_list(run.args)
         if full == "sys.platform":
@@ -146,6 +148,8 @@ class PythonLibrary:
         handler = CALLS.get(name) or PATH_CALLS.get(name) or VALUE_CALLS.get(name)
         if handler is not None:
             return handler(run, args)
+        if "." not in name:
+            return python_runners.opened(name) or git_bindings.opened(name, args)
         if name.startswith("sh.") and name.count(".") == 1:
             run.effects.program(Items([name[3:], *args.values], ANY if args.more else None))
             return ANY

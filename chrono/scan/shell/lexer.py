@@ -170,6 +170,8 @@ def _find_delimiter(r: Reader, heredoc: Heredoc) -> tuple[int, int]:
     position = r.pos
     if not heredoc.strip and not heredoc.quoted and "\\\n" in r.text[r.pos : r.end]:
         return _find_unquoted(r, wanted)
+    if not heredoc.strip and not r.substitutions and "\n" not in wanted:
+        return _find_line(r, wanted)
     while position < r.end:
         match = _LINE.match(r.text, position, r.end)
         assert match is not None
@@ -186,6 +188,18 @@ def _find_delimiter(r: Reader, heredoc: Heredoc) -> tuple[int, int]:
             break
         position = match.end()
     return r.end, r.end
+
+
+def _find_line(r: Reader, wanted: str) -> tuple[int, int]:
+    """As above where the delimiter is a whole line as it stands."""
+    text, end = r.text, r.end
+    at = text.find(wanted, r.pos, end)
+    while at >= 0:
+        stop = at + len(wanted)
+        if (at == r.pos or text[at - 1] == "\n") and (stop >= end or text[stop] == "\n"):
+            return at, min(stop + 1, end)
+        at = text.find(wanted, at + 1, end)
+    return end, end
 
 
 def _find_unquoted(r: Reader, wanted: str) -> tuple[int, int]:
