@@ -354,7 +354,7 @@ def build() -> TyperGroup:
             "change reversible, and proves what happened.\n\n"
             "Start with `chrono init`, then `chrono guard install`."
         ),
-        epilog="chrono COMMAND --help says more. Every command has --json.",
+        epilog="chrono COMMAND --help says more. Every command that people type has --json.",
         no_args_is_help=True,
         params=[
             TyperOption(

@@ -14,7 +14,10 @@ USAGE = 2
 BUG = 70
 INTERRUPTED = 130
 
-_DISK = {
+_OS_HINTS = {
+    "ENOENT": "look at how it is spelled, and from which folder",
+    "EISDIR": "give a file in it",
+    "ENOTDIR": "a file stands where a folder must be",
     "ENOSPC": "free some space on that disk, then run it again",
     "EROFS": "that file system is read-only; set CHRONO_HOME= to a folder you can write",
     "ENOLCK": "that file system keeps no locks; keep the project and CHRONO_HOME on a local one",
@@ -56,7 +59,7 @@ def _run(args: list[str], screen: Screen) -> int:
         return USAGE
     except ClickException as error:
         screen.json = screen.json or _wants_json(given)
-        screen.error(error.format_message(), _usage_hint(given), error.exit_code)
+        screen.error(_our_way(error.format_message()), _usage_hint(given), error.exit_code)
         return error.exit_code
     except ChronoError as error:
         if isinstance(error, UsageError):
@@ -92,6 +95,11 @@ def _usage_hint(given: tuple[str, ...]) -> str:
     return f"see {' '.join(named)} --help"
 
 
+def _our_way(message: str) -> str:
+    """A message of the parser as all others here begin and end: `error: missing argument 'ID'`."""
+    return message[:1].lower() + message[1:].removesuffix(".")
+
+
 def _os_message(error: OSError) -> str:
     where = f"{error.filename}: " if error.filename is not None else ""
     return where + (error.strerror or repr(error))
@@ -100,7 +108,7 @@ def _os_message(error: OSError) -> str:
 def _os_hint(error: OSError) -> str | None:
     import errno
 
-    return _DISK.get(errno.errorcode.get(error.errno or 0, ""))
+    return _OS_HINTS.get(errno.errorcode.get(error.errno or 0, ""))
 
 
 def _bug(screen: Screen, error: Exception) -> int:

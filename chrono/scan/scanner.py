@@ -69,6 +69,8 @@ def _refused(text: str, refusal: Refusal) -> Scan:
 def _scan(text: str, ruleset: Ruleset, world: World, shell: str) -> Scan:
     if "\0" in text:
         return _refused(text, Refusal("nul", "it holds a NUL character", (text.index("\0"), text.index("\0") + 1)))
+    if shell not in SHELLS:
+        return _refused(text, Refusal("error", f"no shell called {shell!r} is known here", (0, len(text))))
     if len(text) > MAX_TEXT:
         return _refused(text, Refusal("limit", f"it is longer than {MAX_TEXT} characters", (0, len(text))))
     ground = Ground(world)

@@ -54,7 +54,8 @@ def run(
         rows.append((f"audit log up to record {done.records - 1}",))
         screen.table(rows, indent=2)
         if done.secrets:
-            screen.warning(f"{count(len(done.secrets), 'credential-class file')} went along: {done.secrets[0]}, …")
+            named = ", ".join(done.secrets[:3]) + (", …" if len(done.secrets) > 3 else "")
+            screen.warning(f"{count(len(done.secrets), 'credential-class file')} went along: {named}")
     if others:
         ref, why = others[0]
         raise RemoteError(f"{done.remote.address.shown} refused {ref}: {why}", "look at what the host allows")

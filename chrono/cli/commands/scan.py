@@ -57,11 +57,13 @@ def run(
     """
     screen = screen_of(ctx)
     if batch is not None and (words or path is not None):
-        raise UsageError("--batch reads the commands from its file; give either that or a command")
+        raise UsageError("--batch and a command exclude each other", "--batch reads the commands from its file")
     if path is not None and words:
-        raise UsageError("--path judges the scripts of a folder; give either that or a command")
+        raise UsageError("--path and a command exclude each other", "--path judges the scripts of a folder")
     if sarif and (json or batch is not None):
-        raise UsageError("--sarif is a form of its own; give it without --json and --batch")
+        raise UsageError(
+            "--sarif goes with neither --json nor --batch", "it is a form of its own: chrono scan --path . --sarif"
+        )
     if batch is not None:
         _batch(screen, batch)
         return 0
@@ -69,6 +71,7 @@ def run(
         return _sweep(screen, path, explain=explain, json=json, sarif=sarif)
     if not words:
         raise UsageError("there is no command to judge", "for example: chrono scan 'rm -rf build'")
+    _check_shell(shell)
     text = words[0] if len(words) == 1 else shlex.join(words)
     assessed = _assessor(screen, here()).assess(text, shell=shell)
     if json:
@@ -81,6 +84,13 @@ def run(
 
 
 run.settings = {"ignore_unknown_options": True}  # type: ignore[attr-defined]
+
+
+def _check_shell(shell: str | None) -> None:
+    from chrono.scan.scanner import SHELLS
+
+    if shell is not None and shell not in SHELLS:
+        raise UsageError(f"no shell called {shell!r} is known", f"known: {', '.join(SHELLS)}")
 
 
 def _assessor(screen: Screen, folder: str) -> Assessor:

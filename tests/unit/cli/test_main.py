@@ -88,7 +88,14 @@ def test_debug_prints_the_traceback(verb: Callable[[BaseException], None]) -> No
 def test_wrong_usage_is_2_with_a_hint(args: tuple[str, ...]) -> None:
     code, out, err = run(*args)
     assert code == 2 and out == ""
-    assert err.startswith("error: ") and "hint: see chrono" in err
+    assert err.startswith("error: no such ") and "hint: see chrono" in err
+    assert not err.splitlines()[0].endswith(".")
+
+
+def test_a_file_that_is_not_there_is_said_with_what_to_do() -> None:
+    code, out, err = run("scan", "--batch", "/nowhere/lines.jsonl")
+    assert (code, out) == (1, "")
+    assert err.startswith("error: /nowhere/lines.jsonl: ") and "hint: look at how it is spelled" in err
 
 
 @pytest.mark.parametrize(

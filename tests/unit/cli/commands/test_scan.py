@@ -179,3 +179,14 @@ def test_a_broken_policy_blocks_each_line(project: Path, chrono: Any) -> None:
 def test_no_command_is_wrong_usage(project: Path, chrono: Any) -> None:
     assert chrono("scan").code == 2
     assert chrono("scan", "ls", "--batch", "-").code == 2
+
+
+def test_a_shell_that_nobody_knows_is_not_read_as_another(project: Path, chrono: Any, tmp_path: Path) -> None:
+    typed = chrono("scan", "ls", "--shell", "nosuch")
+    assert typed.code == 2
+    assert "known: bash, sh, zsh" in typed.err
+
+    lines = tmp_path / "lines.jsonl"
+    lines.write_text('{"cmd": "ls", "shell": "nosuch"}\n{"cmd": "ls", "shell": "zsh"}\n')
+    found = [json.loads(line)["decision"] for line in chrono("scan", "--batch", str(lines)).out.splitlines()]
+    assert found == ["block", "allow"]
