@@ -88,6 +88,19 @@ def names_a_path(word: str) -> bool:
 
 def program_name(word: Word) -> str:
     """The last component of the program's path, also of a path that is known only at its end."""
+    known = _NAMES.get(word)
+    if known is None:
+        if len(_NAMES) > 2000:
+            _NAMES.clear()
+        known = _NAMES[word] = _name_of(word)
+    return known
+
+
+_NAMES: dict[Word, str] = {}
+"""Asked for several times by each follower; a session's commands start the same programs again and again."""
+
+
+def _name_of(word: Word) -> str:
     if isinstance(word, Many):
         return ""
     if isinstance(word, Pattern):
