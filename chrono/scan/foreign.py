@@ -1,6 +1,6 @@
-"""Owns what can be told of code without a reader of its own: Lua, Tcl, R, Julia, Groovy, Elixir, Lisp, and sockets.
+"""Owns the signs by which code of any language is told to be a reverse shell, a fork bomb, a sender of secrets.
 
-Languages with a reader are left to `languages`. Only constant texts in known calls count; the rest is silent.
+Single calls of languages without a reader are left to `foreign_calls`, languages with one to `scan.code`.
 """
 
 from __future__ import annotations
@@ -9,19 +9,6 @@ import re
 
 MAX_CHARS = 20_000
 
-_STRING = r"(?:\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)*)')"
-_SHELL_CALL = re.compile(
-    r"(?:\b(?:system2?|os\.execute|io\.popen|popen|shell|shell-command(?:-to-string)?|os:cmd|:os\.cmd|call-process-shell"
-    r"-command|uiop:run-program|System\.cmd|Runtime\.getRuntime\(\)\.exec)\s*\(?\s*)" + _STRING
-)
-_EXECUTED = re.compile(_STRING + r"\.execute\(\)")
-_BACKTICKS = re.compile(r"\brun\s*\(\s*`([^`]+)`")
-_TCL_EXEC = re.compile(r"(?:^|[;\[{\n])\s*exec\s+([^;\n\]]+)")
-_DELETES = re.compile(
-    r"\b(?:unlink|rm|rm_rf!?|File\.rm_rf!?|File\.rm!?|delete-directory|delete-file|deleteDir|os\.remove|file\.remove|"
-    r"file\s+delete(?:\s+-force)?(?:\s+--)?|fs::dir_delete|lfs\.rmdir|FileUtils\.deleteDirectory)\s*\(?\s*"
-    r"(?:new File\()?(?:" + _STRING + r"|(homedir\(\)|System\.user_home!?(?:\(\))?|~[^\s;)]*|/[^\s;)]*))"
-)
 _CONNECTING = ("socket", "fsockopen", "createconnection", "net.connect", "net.dial", "tcpclient", "gen_tcp", "/inet/")
 _CONNECTING_FORM = re.compile(r"require\s*\(\s*[\"']net[\"']|\bztcp\b")
 _SHELL = re.compile(
@@ -59,24 +46,6 @@ _SDK_DELETES = re.compile(
     r"|(?<=containers\.)prune|(?<=volumes\.)prune|(?<=images\.)prune|(?<=indices\.)delete|remove(?=\(force=True)"
     r"|(?:objects|object_versions)(?=(?:\.(?:all|filter)\([^()]{0,80}\))?\.delete\())[.(\s]"
 )
-
-
-def commands_in(code: str) -> list[tuple[str, tuple[str, ...]]]:
-    """What constant calls of `code` run: ("text", (shell text,)) or ("argv", words)."""
-    if len(code) > MAX_CHARS:
-        return []
-    found: list[tuple[str, tuple[str, ...]]] = []
-    for match in (*_SHELL_CALL.finditer(code), *_EXECUTED.finditer(code)):
-        text = match[1] if match[1] is not None else match[2]
-        found.append(("text", (_plain(text),)))
-    found += [("text", (match[1],)) for match in (*_BACKTICKS.finditer(code), *_TCL_EXEC.finditer(code))]
-    for match in _DELETES.finditer(code):
-        path = match[1] if match[1] is not None else match[2] if match[2] is not None else match[3]
-        home = "home" in path and not path.startswith(("/", "~"))
-        found.append(("argv", ("rm", "-rf", "~" if home else path)))
-    if is_reverse_shell(code):
-        found.append(("argv", ("reverse-shell",)))
-    return found
 
 
 _TO_EVALUATE = ("eval", "exec", "compile", "Function", "Context")
@@ -133,7 +102,3 @@ def cloud_deletions(code: str) -> tuple[str, ...]:
     if len(code) > MAX_CHARS or not _has_one(code, _TO_DELETE):
         return ()
     return tuple(dict.fromkeys(_SDK_DELETES.findall(code)))
-
-
-def _plain(text: str) -> str:
-    return re.sub(r"\\(.)", r"\1", text)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
-from chrono.scan.code import git_bindings, texts, tree
+from chrono.scan.code import git_bindings, native, texts, tree
 from chrono.scan.code.arguments import argument_list
 from chrono.scan.code.frames import Arguments, Closure, Value
 from chrono.scan.code.interpret import Machine
@@ -425,6 +425,7 @@ def _glob(run: Machine, args: Arguments) -> Value:
 
 
 _CALLS: dict[str, Handler] = {
+    **native.JAVASCRIPT,
     "process.dlopen": _dlopen,
     "require": _require,
     "JSON.parse": lambda run, args: value_of(args.at(0)),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 
+from chrono.scan.code import native
 from chrono.scan.code.arguments import argument_list
 from chrono.scan.code.frames import Arguments, Closure, Value
 from chrono.scan.code.function_values import pure_call
@@ -117,6 +118,8 @@ class PerlLibrary:
             return self.call(run, owner, args) if isinstance(owner, str) else ANY
         if isinstance(owner, Thing) and owner.kind == "path":
             return _path_method(run, owner, name, args)
+        if isinstance(owner, Thing) and owner.kind == "native":
+            return native.method(run, owner, name, args)
         if name in ("system", "capture", "exec"):
             return _system(run, args)
         if isinstance(owner, Ref) and owner.name in _MODULES:
@@ -459,6 +462,7 @@ def _chomp(run: Machine, args: Arguments) -> Value:
 
 
 _CALLS: dict[str, Handler] = {
+    **native.PERL,
     "system": _system,
     "exec": _exec,
     "systemx": _system,

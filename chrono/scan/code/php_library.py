@@ -5,6 +5,7 @@ Reading the language is left to `php_reader`, functions of texts and lists to `f
 
 from __future__ import annotations
 
+from chrono.scan.code import native
 from chrono.scan.code.arguments import argument_list
 from chrono.scan.code.frames import Arguments, Closure, Value
 from chrono.scan.code.function_values import pure_call
@@ -81,6 +82,8 @@ class PhpLibrary:
         bare = name.rpartition("\\")[2]
         if "." in bare:
             owner, _, method = bare.rpartition(".")
+            if bare.lower() in native.PHP:
+                return native.PHP[bare.lower()](run, args)
             return self.method(run, Ref(owner), method, args)
         handler = _CALLS.get(bare.lower())
         if handler is not None:
@@ -94,6 +97,8 @@ class PhpLibrary:
             return run.invoke(run.attribute(owner.values[0], owner.values[1]), args)
         if isinstance(owner, Thing) and owner.kind == "path":
             return _path_method(owner, name)
+        if isinstance(owner, Thing) and owner.kind == "native":
+            return native.method(run, owner, name, args)
         return _any_method(run, owner, name, args)
 
 
@@ -412,6 +417,7 @@ def _filesystem(run: Machine, args: Arguments) -> Value:
 
 
 _CALLS: dict[str, Handler] = {
+    **native.PHP,
     "system": _shell,
     "exec": _shell,
     "shell_exec": _shell,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from chrono.scan.code import texts
+from chrono.scan.code import native, texts
 from chrono.scan.code.arguments import argument_list
 from chrono.scan.code.frames import Arguments, Closure, Value
 from chrono.scan.code.interpret import Machine
@@ -485,6 +485,7 @@ def _environment(run: Machine, args: Arguments) -> Value:
 
 
 _CALLS: dict[str, Handler] = {
+    **native.RUBY,
     "system": _system,
     "exec": _system,
     "spawn": _system,

@@ -1,6 +1,6 @@
 """Owns the files of languages without a reader of their own that a command starts: Lua, R, Go, Rust, Java, VBScript.
 
-What can be told of such code is left to `scan.foreign` and, for VBScript, to `vbscript`. docs: decision 102.
+What can be told of such code is left to `scan.foreign_calls` and, for VBScript, to `vbscript`. docs: decision 102.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from chrono.scan.command import Refusal
 from chrono.scan.follow.scene import File, Scene, Started
+from chrono.scan.foreign_calls import quoted, shell_texts
 
 Answers = list[Started | Refusal]
 
@@ -37,29 +38,6 @@ _ENDINGS = frozenset(
     "lua r jl tcl exp ex exs groovy java kts kt swift dart scala m scm lisp rkt clj nim cr raku hs ml zig v vbs vbe js "
     "wsf jse fish bats awk gdb vim el applescript scpt janet fnl escript".split()
 )
-_CALLS_WITH_WORDS = re.compile(
-    r"(?:\bexec\.Command(?:Context)?\(|\bCommand::new\(|\bnew\s+ProcessBuilder\(|\bProcess(?:\.run|\.start|\.runSync)\("
-    r"|\bSystem\.(?:cmd|shell)\(|\bexec\(\s*new\s+String\[\]|\bsystem2\(|\bProcess\.(?:run|spawn)\(|\bspawn\s+|\bexec\s+"
-    r"|\brun\(`|\bposix_spawn\w*\(|\bexecv\w*\(|\bshellOut\(|\bPort\.open\()"
-)
-_SHELL_LINES = re.compile(
-    r"(?:^|\|)[ \t]*(?::?(?:sil(?:ent)?!?[ \t]+)?!|shell[ \t]+|platform shell[ \t]+|make[ \t]+)([^\n]+)$", re.MULTILINE
-)
-_RUNS_TEXT = re.compile(r"\b(?:system|System\.shell|do shell script|shell|cmd\.exec)\s*\(?\s*\"((?:[^\"\\]|\\.)*)\"")
-_HOME = (
-    r"(?:os\.Getenv\(\"HOME\"\)|System\.(?:getenv\(\"HOME\"\)|getProperty\(\"user\.home\"\)|user_home!?\(?\)?)"
-    r"|(?:std::)?env::var\(\"HOME\"\)[.\w()]*|os\.getenv\(['\"]HOME['\"]\)|Sys\.getenv\(['\"]HOME['\"]\)"
-    r"|path\.expand\(['\"]~['\"]\)|\$::?env\(HOME\)|\bENV\[['\"]HOME['\"]\]|homedir\(\)|dirs::home_dir\(\)[.\w()]*|\bhome\w*\b)"
-)
-_DELETES_TREE = re.compile(
-    r"\b(?:os\.RemoveAll|fs::remove_dir_all|FileUtils\.deleteDirectory|deleteRecursively|removeItem\(at(?:Path)?:|"
-    r"unlink|File\.rm_rf!?|Directory)\(?\s*"
-    r"(?:&?(?:filepath|path)\.[Jj]oin\(|file\.path\(|Path\.join\(\[?|new File\(|&?format!\()?"
-    r"\s*(?:" + _HOME + r"\s*(?:[,+]|<>|\.\.)?\s*)?(?:\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)*)')?"
-)
-_STRINGS = re.compile(r"\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)*)'|\{([^{}\n]*)\}")
-_COMMENTS = re.compile(r"^[ \t]*(?://|#(?!!)|--|;;|%)[^\n]*$", re.MULTILINE)
-
 TOOLS = frozenset((*_BY_OPERAND, *_BY_OPTION, "go", "cargo", "mix", "kotlinc", "rustc"))
 
 
@@ -85,67 +63,15 @@ def _of_file(scene: Scene, file: File) -> Answers:
         text, language = re.sub(r"(?m)^@test[ \t]+.*\{[ \t]*$", "{", file.text), "bash"
         if scene.program == "fish":
             text = re.sub(r"(?m)^([ \t]*)set(?:[ \t]+-\w+)*[ \t]+(\w+)[ \t]+(.+)$", r"\1\2=\3", text)
+    elif scene.program.endswith("awk"):
+        # Its program as a word of the command line, which `scan.shell` reads.
+        text, language = f"awk {quoted([file.text])}", "sh"
     else:
-        text, language = "\n".join(shell_texts(file.text)), "sh"
+        text, language = "\n".join(shell_texts(file.text, whole=True)), "sh"
     if not text.strip():
         return []
     started = scene.start(text, language, link, args=())
     return [started._replace(path=file.path, sha256=file.sha256, beside=True)]
-
-
-def shell_texts(code: str) -> list[str]:
-    """Shell text for each constant call in `code` that runs or deletes something."""
-    from chrono.scan.foreign import commands_in
-
-    code = _COMMENTS.sub("", code)
-    found = [
-        words[0] if kind == "text" else _quoted(words)
-        for kind, words in commands_in(code)
-        if words[0] != "reverse-shell"
-    ]
-    found += [match[1] for match in _SHELL_LINES.finditer(code)]
-    found += [_plain(match[1]) for match in _RUNS_TEXT.finditer(code)]
-    for match in _CALLS_WITH_WORDS.finditer(code):
-        words = _words_behind(code, match.end(), spoken=match[0].rstrip() in ("spawn", "exec"))
-        if words:
-            found.append(_quoted(words) if len(words) > 1 else words[0])
-    for match in _DELETES_TREE.finditer(code):
-        target = match[1] if match[1] is not None else match[2] or ""
-        if re.search(_HOME, match[0]):
-            target = f"~/{target.lstrip('/')}" if target else "~"
-        if target:
-            found.append("rm -rf " + _quoted((target,)).replace("'~/", "~/'").replace("'~'", "~"))
-    return list(dict.fromkeys(found))
-
-
-def _words_behind(code: str, at: int, *, spoken: bool) -> list[str]:
-    """The constant words of a call from its opening on, with those of `.arg(…)` behind it; `spoken` of one without
-    brackets, to the end of its line."""
-    end = at
-    if spoken:
-        line = code[at : code.find("\n", at) if "\n" in code[at:] else len(code)]
-        return [
-            a or b or c or d for a, b, c, d in re.findall(r"\"([^\"]*)\"|'([^']*)'|\{([^{}]*)\}|([^\s\"'{};\]]+)", line)
-        ]
-    while end < len(code) and end - at < 600:
-        if code[end] == ";" or (code[end] == "{" and "String[]" not in code[max(0, at - 12) : end]):
-            break
-        if (
-            code[end] == "\n"
-            and re.match(r"\s*(?:\.|[\"'\])])", code[end:]) is None
-            and code[end - 1 : end] not in "(,["
-        ):
-            break
-        end += 1
-    return [_plain(a or b) for a, b, _ in _STRINGS.findall(code[at:end])]
-
-
-def _plain(text: str) -> str:
-    return re.sub(r"\\(.)", r"\1", text)
-
-
-def _quoted(words: list[str] | tuple[str, ...]) -> str:
-    return " ".join(word if word == "~" else "'" + word.replace("'", "'\\''") + "'" for word in words)
 
 
 def _scripts(scene: Scene) -> Iterator[str]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import pairwise
 
 from chrono.scan.expression import expression
 from chrono.scan.shell.machine import Inner
@@ -22,6 +23,7 @@ _TEXT_OPTIONS: dict[str, tuple[str, ...]] = {
     "sort": ("--compress-program",),
     "man": ("-P", "--pager"),
     "nodemon": ("--exec", "-x"),
+    "bazel": ("--run_under",),
     "npx": ("-c", "--call"),
     "chokidar": ("-c", "--command"),
     "tcpdump": ("-z",),
@@ -52,12 +54,14 @@ _REST_OPTIONS: dict[str, tuple[str, ...]] = {
     "wsl": ("-e", "--exec", "--"),
     "wsl.exe": ("-e", "--exec", "--"),
     "watchexec": ("--",),
+    "guix": ("--",),
+    "fab": ("--",),
     "cargo-watch": ("--",),
     "claude": ("--",),
     "codex": ("--",),
 }
 
-_REMOTE = frozenset(("lxc", "incus", "multipass", "colima", "wsl", "wsl.exe"))
+_REMOTE = frozenset(("fab", "lxc", "incus", "multipass", "colima", "wsl", "wsl.exe"))
 
 # Programs of which every operand is a command line.
 _OPERAND_TEXTS = frozenset(("concurrently", "start-server-and-test", "conc"))
@@ -323,10 +327,15 @@ _CALL = expression(r"(?:system(?:list)?|shell-command(?:-to-string)?|os\.execute
 _EDITOR_DELETE = expression(r"\(delete-(?:directory|file)\s+\"([^\"]+)\"|\bcall\s+delete\(\s*['\"]([^'\"]+)['\"]")
 
 
+_EX_CLUSTER = expression(r"-[esnRvE]{1,4}c")
+
+
 def _editor(argv: Argv, state: State) -> list[Inner]:
     """`vim -c ':!…'`, `+'!…'`, `system("…")`; `ex` and `ed` on standard input; `emacs --eval`."""
     out: list[Inner] = []
     scripts = [word for _, word in _values(argv, ("-c", "--cmd", "--eval", "-eval", "--execute"))]
+    # `ex -sc 'text'`: c ends a cluster of letters that take no value.
+    scripts += [word for before, word in pairwise(argv) if _EX_CLUSTER.fullmatch(before)]
     scripts += [word[1:] for word in argv[1:] if word.startswith("+")]
     name = argv[0].rpartition("/")[2]
     if name in ("ex", "ed") and state.stdin:

@@ -1,0 +1,159 @@
+"""Owns the calls of languages without a reader of their own (Lua, R, Tcl, Go, Rust, Java, Elixir, …) as shell text.
+
+Only constant texts and paths count, home being one; the rest is silent. Signs of whole programs (sockets, fork bombs)
+are left to `foreign`, languages with a reader to `scan.code`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+MAX_CHARS = 60_000
+_MAX_FOUND = 60
+
+_STRING = r"(?:\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)*)')"
+_SHELL_CALL = re.compile(
+    r"\b(?:system2?|os\.execute|io\.popen|popen|shell|shell-command(?:-to-string)?|os:cmd|:os\.cmd|call-process-shell"
+    r"-command|uiop:run-program|System\.(?:cmd|shell)|Runtime\.getRuntime\(\)\.exec|do shell script|cmd\.exec)\s*\(?\s*"
+    + _STRING
+)
+_EXECUTED = re.compile(_STRING + r"\.execute\(\)")
+_BACKTICKS = re.compile(r"\brun\s*\(\s*`([^`]+)`")
+_SPOKEN = re.compile(r"(?:^|[;\[{\n])[ \t]*(?:exec|spawn)[ \t]+([^;\n\]]+)")
+_EDITOR_LINES = re.compile(
+    r"(?:^|\|)[ \t]*(?::?(?:sil(?:ent)?!?[ \t]+)?!|shell[ \t]+|platform shell[ \t]+)(?![=~])([^\n]+)$", re.MULTILINE
+)
+_WORDS_CALL = re.compile(
+    r"\bexec\.Command(?:Context)?\(|\bCommand::new\(|\bnew\s+ProcessBuilder\(|\bProcess(?:\.run|\.start|\.runSync)\(|"
+    r"\bSystem\.cmd\(|\.exec\(\s*new\s+String\[\]|\bsystem2\(|\bProcess\.spawn\(|\bexecv\w*\(|\bPort\.open\("
+)
+_DELETES = re.compile(
+    r"\b(?:unlink|rm|rm_rf!?|File\.rm_rf!?|File\.rm!?|delete-directory|delete-file|os\.remove|file\.remove|"
+    r"file\s+delete(?:\s+-force)?(?:\s+--)?|fs::dir_delete|lfs\.rmdir|os\.RemoveAll|os\.Remove|remove_dir_all|"
+    r"FileUtils\.deleteDirectory|removeItem\(at(?:Path)?:|(?:fs::)?remove_file|Files\.delete(?:IfExists)?)\s*\(?\s*"
+)
+_DELETES_OF = re.compile(r"\b(?:new\s+)?(?:File|Directory|Path)\(([^()\n]{1,200})\)\s*\.\s*delete\w*\(")
+_WRITES = re.compile(
+    r"\b(?:io\.open|open|File\.open!?|fopen)\s*\(?\s*" + _STRING + r"\s*,\s*(?:\[:(?:write|append)|[\"'][wa])"
+    r"|\b(?:os\.WriteFile|os\.Create|fs::write|File::create|File\.write!?|Files\.write\w*|file_put_contents|writeFile)\s*\("
+    r"\s*(?:Paths\.get\(|Path\.of\()?" + _STRING + r"|\bfile\s*=\s*" + _STRING + r"|^\s*open\s+(/[^\s;]+)\s+[wa]",
+    re.MULTILINE,
+)
+_RUNS_ADDRESS = re.compile(
+    r"\b(?:source|include|dofile|load|eval\w*)\s*\(?[^()\n]{0,40}\(?\s*[\"'](https?://[^\"'\s]+)[\"']"
+)
+_HOME = re.compile(
+    r"os\.[gG]etenv\(\s*[\"']HOME[\"']\s*\)|System\.(?:getenv\(\"HOME\"\)|getProperty\(\"user\.home\"\)|user_home!?(?:\(\))?)|"
+    r"(?:std::)?env::var\(\"HOME\"\)[.\w()]*|Sys\.getenv\([\"']HOME[\"']\)|path\.expand\([\"']~[\"']\)|\$::?env\(HOME\)|"
+    r"\bENV\[[\"']HOME[\"']\]|\bhomedir\(\)|dirs::home_dir\(\)[.\w()]*|\bNSHomeDirectory\(\)|\buserHomeDir\(\)|\bhome(?:Dir)?\b"
+)
+_ARGUMENT = re.compile(
+    rf"\s*(?:{_STRING}|({_HOME.pattern})|((?:/|~)[^\s;)\]\"',]*)|((?:[\w:.]|->)+(?:\(\))?))\s*(?:,|\.\.|<>|\+|&|\]|\))?"
+)
+_WRAPS = re.compile(
+    r"\s*&?(?:filepath\.Join|path\.Join|file\.path|Path\.join|Paths\.get|Path\.of|paste0?|list\.files|Sys\.glob|joinpath|"
+    r"new\s+File|File|Path::new|Path|URL|format!|expand-file-name|os\.path\.join|PathBuf::from)\s*\(\s*(?:\[|fileURLWithPath:)?"
+)
+_COMMENTS = re.compile(r"^[ \t]*(?://|#(?!!)|--(?!\w)|;;|%)[^\n]*$", re.MULTILINE)
+
+
+def shell_texts(code: str, *, whole: bool = False) -> list[str]:
+    """A line of shell text for each constant call in `code` that runs, deletes or overwrites something.
+
+    `whole`: the text of a file, whose comments are left out.
+    """
+    if len(code) > MAX_CHARS:
+        return []
+    code = _COMMENTS.sub("", code) if whole else code
+    found = dict.fromkeys((*_run(code), *_deleted(code), *_written(code)))
+    return list(found)[:_MAX_FOUND]
+
+
+def _run(code: str) -> Iterator[str]:
+    for match in (*_SHELL_CALL.finditer(code), *_EXECUTED.finditer(code)):
+        if not match[0].startswith(("System.cmd", "system2")):
+            yield plain(match[1] if match[1] is not None else match[2])
+    for pattern in (_BACKTICKS, _EDITOR_LINES):
+        yield from (match[1] for match in pattern.finditer(code))
+    for match in _SPOKEN.finditer(code):
+        yield re.sub(r"[{}]", "", match[1])
+    for match in _WORDS_CALL.finditer(code):
+        words = _words_behind(code, match.end())
+        if words:
+            yield quoted(words) if len(words) > 1 or " " not in words[0] else words[0]
+    for match in _RUNS_ADDRESS.finditer(code):
+        yield f"curl -fsSL {quoted([match[1]])} | sh"
+
+
+def _words_behind(code: str, at: int) -> list[str]:
+    """The constant words of a call from its opening on, with those of `.arg(…)` behind it."""
+    end = at
+    while end < len(code) and end - at < 600:
+        if code[end] == ";" or (code[end] == "{" and "String[]" not in code[max(0, at - 12) : end]):
+            break
+        continues = re.match(r"\s*(?:\.|[\"'\])])", code[end : end + 80]) is not None
+        if code[end] == "\n" and not continues and code[end - 1 : end] not in ("(", ",", "["):
+            break
+        end += 1
+    return [plain(first or second) for first, second in re.findall(_STRING, code[at:end])]
+
+
+def _deleted(code: str) -> Iterator[str]:
+    places = [match.end() for match in _DELETES.finditer(code)]
+    for start in places:
+        path = _path(code[start : start + 240])
+        if path:
+            yield f"rm -rf {path}"
+    for match in _DELETES_OF.finditer(code):
+        path = _path(match[1])
+        if path:
+            yield f"rm -rf {path}"
+
+
+def _written(code: str) -> Iterator[str]:
+    for match in _WRITES.finditer(code):
+        path = next((group for group in match.groups() if group), "")
+        if path:
+            yield f"printf x > {quoted([plain(path)])}"
+
+
+def _path(text: str) -> str:
+    """The path that an argument joins, as a shell word: home is `~`, what is not known any name; "" where it cannot be
+    told where it begins."""
+    listed = False
+    while (wrapped := _WRAPS.match(text)) is not None:
+        listed = listed or wrapped[0].strip().startswith(("list.files", "Sys.glob"))
+        text = text[wrapped.end() :]
+    word = ""
+    while (piece := _ARGUMENT.match(text)) is not None:
+        first, second, home, bare, name = piece.groups()
+        literal = first if first is not None else second
+        if home is not None:
+            word += "~" if not word else "*"
+        elif literal is not None or bare is not None:
+            added = plain(literal if literal is not None else bare)
+            word = added if not word else f"{word.rstrip('/')}/{added.lstrip('/')}"
+        elif name in ("TRUE", "FALSE", "true", "false", "nil", "null") or not word:
+            break
+        else:
+            word = f"{word.rstrip('/')}/*"
+        joined = piece[0].rstrip()[-1:]
+        text = text[piece.end() :]
+        if joined not in (",", ".", ">", "+", "&") or re.match(r"\s*[\w.]+\s*[=:]", text):
+            break
+    if not word:
+        return ""
+    home_or_root = "~" if word[:1] == "~" else ""
+    rest = word.removeprefix("~") + ("/*" if listed else "")
+    return home_or_root + "*".join(quoted([part]) if part else "" for part in rest.split("*"))
+
+
+def plain(text: str) -> str:
+    """A constant text without the signs that escape others."""
+    return re.sub(r"\\(.)", r"\1", text)
+
+
+def quoted(words: list[str]) -> str:
+    """Words as a shell reads them back."""
+    return " ".join(w if re.fullmatch(r"[\w@%+=:,./-]+", w) else "'" + w.replace("'", "'\\''") + "'" for w in words)
