@@ -39,14 +39,11 @@ def own_folder(path: str) -> None:
 
     `os.makedirs` gives its mode to the last one only: the others would be as open as the umask lets them.
     """
+    above = os.path.dirname(path.rstrip(os.sep))
+    if above and not os.path.isdir(above):
+        own_folder(above)
     try:
         os.mkdir(path, 0o700)
-    except FileNotFoundError:
-        above = os.path.dirname(path.rstrip(os.sep))
-        if above in ("", path):
-            raise
-        own_folder(above)
-        own_folder(path)
     except FileExistsError:
         if not os.path.isdir(path):
             raise

@@ -236,3 +236,6 @@ def test_every_folder_that_is_made_for_us_is_ours_alone(tmp_path: Path) -> None:
             own_folder(str(path))
     with pytest.raises(FileNotFoundError):
         own_folder("")
+    if os.path.isdir("/proc/self"):
+        with pytest.raises(FileNotFoundError):  # a folder above it is there, and yet nothing can be made in it
+            own_folder("/proc/nowhere/at/all")
