@@ -16,6 +16,7 @@ from chrono.tuples import NamedTuple
 ReadTree = Callable[[bytes], bytes]
 
 _TYPES = {tree.FOLDER: stat.S_IFDIR, tree.LINK: stat.S_IFLNK}
+_USUAL = ((b"100644", stat.S_IFREG, tree.FILE), (b"100755", stat.S_IFREG, tree.EXECUTABLE))
 
 
 class Entry(NamedTuple):
@@ -99,31 +100,45 @@ class Contents:
 
     def _by_tree(self, other: Contents) -> Iterator[Difference]:
         """What the trees tell, sorted by path: each folder is gone through until one below it is to be entered."""
-        stack = [self._in_folder(other, b"", self.root, other.root)] if self.root != other.root else []
+        stack = [self._in_folder(other, b"", self.root.hex(), other.root.hex())] if self.root != other.root else []
         while stack:
-            for path, a, b in stack[-1]:
-                old = self.entry(path, a) if a is not None else None
-                new = other.entry(path, b) if b is not None else None
-                if old != new and not _same_folder(old, new):
-                    yield Difference(path, old, new)
-                below_a = a.oid if a is not None and a.mode == tree.FOLDER else None
-                below_b = b.oid if b is not None and b.mode == tree.FOLDER else None
-                if below_a != below_b:
-                    stack.append(self._in_folder(other, path, below_a, below_b))
+            for found in stack[-1]:
+                path, old, new = found
+                below_old = old.oid if old is not None and old.is_folder else None
+                below_new = new.oid if new is not None and new.is_folder else None
+                # Two folders of the same mode differ only by what is in them, which is told by itself.
+                inside = below_old is not None and below_new is not None
+                if old != new and not (inside and old is not None and new is not None and old.mode == new.mode):
+                    yield found
+                if below_old != below_new:
+                    stack.append(self._in_folder(other, path, below_old, below_new))
                     break
             else:
                 stack.pop()
 
-    def _in_folder(
-        self, other: Contents, folder: bytes, mine: bytes | None, theirs: bytes | None
-    ) -> Iterator[tuple[bytes, tree.TreeEntry | None, tree.TreeEntry | None]]:
-        """(path, here, there) of what differs directly in `folder`, given the ids of its two trees."""
-        left = self.rows(mine) if mine is not None else frozenset()
-        right = other.rows(theirs) if theirs is not None else frozenset()
-        old, new = _by_name(left - right), _by_name(right - left)
+    def _in_folder(self, other: Contents, folder: bytes, mine: str | None, theirs: str | None) -> Iterator[Difference]:
+        """What differs directly in `folder`, given the ids of its two trees."""
+        left = self.rows(bytes.fromhex(mine)) if mine is not None else frozenset()
+        right = other.rows(bytes.fromhex(theirs)) if theirs is not None else frozenset()
+        old, new = self._entries(folder, left - right), other._entries(folder, right - left)
         above = folder + b"/" if folder else b""
         for name in sorted(old.keys() | new.keys()):
-            yield above + name, old.get(name), new.get(name)
+            yield Difference(above + name, old.get(name), new.get(name))
+
+    def _entries(self, folder: bytes, rows: Iterable[tree.Row]) -> dict[bytes, Entry]:
+        """Entries directly in `folder` by the files' names. What most are is looked up once for all of them."""
+        meta = self.meta
+        usual = {digits: kind | meta.usual(folder, mode) for digits, kind, mode in _USUAL}
+        found = {}
+        for row in rows:
+            digits, name, oid = tree.cells(row)
+            mode = usual.get(digits)
+            if mode is None or meta.files or b"/" in name:
+                for file, entry in _by_name((row,)).items():
+                    found[file] = self.entry(folder + b"/" + file if folder else file, entry)
+            else:
+                found[file_name(name)] = Entry(mode, oid.hex())
+        return found
 
     def _by_mode(self, other: Contents) -> Iterator[Difference]:
         """What the metadata tells of paths that both hold."""
@@ -142,11 +157,6 @@ class Contents:
                 if a.get(folder) != b.get(folder):
                     for name in self.names(folder):
                         yield folder + b"/" + name if folder else name
-
-
-def _same_folder(old: Entry | None, new: Entry | None) -> bool:
-    """Two folders of the same mode differ only by what is in them, which is told by itself."""
-    return old is not None and new is not None and old.is_folder and new.is_folder and old.mode == new.mode
 
 
 def _by_name(rows: Iterable[tree.Row]) -> dict[bytes, tree.TreeEntry]:

@@ -94,7 +94,7 @@ class History:
                     if found is not None:
                         heapq.heappush(heap, (max(-found.at_ns, -savepoint.at_ns), count, found))
 
-    def _parent(self, oid: str, ref: str) -> Savepoint | None:
+    def _parent(self, oid: str, ref: str | None = None) -> Savepoint | None:
         """A shallow clone ends where its history was cut."""
         try:
             return self.read(oid, ref)
@@ -165,11 +165,28 @@ class History:
     def _by_prefix(self, prefix: str) -> str | None:
         if not _PREFIX.fullmatch(prefix):
             return None
-        fits = sorted(savepoint.id for savepoint in self.walk() if savepoint.id.startswith(prefix))
+        fits = sorted({oid for oid in self._ids() if oid.startswith(prefix)})
         if len(fits) > 1:
             shown = ", ".join(oid[:12] for oid in fits[:5])
             raise NoSuchSavepoint(f"{prefix} fits several savepoints: {shown}", "give more digits")
         return fits[0] if fits else None
+
+    def _ids(self) -> Iterator[str]:
+        """The ids of what `walk` gives. The refs name nearly all of them, so hardly a commit is read."""
+        for prefix in (AUTO, RESCUE):
+            yield from (oid for _, oid in self._refs.newest_first(prefix))
+        merging = self._refs.read(MERGE)
+        if merging is not None:
+            yield merging
+        known: set[str] = set()
+        waiting = [oid for _, oid in self._refs.below(BRANCHES)]
+        while waiting:
+            oid = waiting.pop()
+            found = self._parent(oid) if oid not in known else None
+            known.add(oid)
+            if found is not None:
+                yield oid
+                waiting += found.parents
 
     def _step(self, commit: str, step: str, text: str) -> str:
         count = int(step[1:]) if len(step) > 1 else 1

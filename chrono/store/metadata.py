@@ -83,9 +83,10 @@ class Metadata(NamedTuple):
         if kind == tree.FOLDER:
             return self.folders.get(path, _USUAL[tree.FOLDER])
         exact = self.files.get(path)
-        if exact is not None:
-            return exact
-        folder = path.rpartition(b"/")[0]
+        return exact if exact is not None else self.usual(path.rpartition(b"/")[0], kind)
+
+    def usual(self, folder: bytes, kind: int) -> int:
+        """The permission bits of those files of tree mode `kind` directly in `folder` without a line of their own."""
         common = self.executable if kind == tree.EXECUTABLE else self.plain
         return common.get(folder, _USUAL.get(kind, 0o644))
 

@@ -20,15 +20,14 @@ _OWN = frozenset((META_TRAILER.lower(), TIME_TRAILER.lower()))
 _EMAIL = "chrono@localhost"
 
 _KEY = re.compile(r"[A-Za-z][A-Za-z0-9-]*")
-_USUAL = frozenset(
-    f"Chrono-{word}"
-    for word in ("Kind", "Branch", "Audit", "Op", "Agent", "Session", "Tool-Use", "Command", "Time", "Meta")
-)
+_TRAILER = re.compile(rf"^({_KEY.pattern}): (.*)$", re.MULTILINE)
 _LOOKS_LIKE_OURS = re.compile(r"\s*chrono-", re.IGNORECASE)
 _CONTROL = re.compile("[\\\\\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _ESCAPED = re.compile(r"\\(\\|n|x[0-9a-f]{2}|u[0-9a-f]{4})")
 _MESSAGE_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
-_PERSON = re.compile(rb"(.*) <([^<>]*)> (-?\d+) [+-]\d{4}")
+_TREE = re.compile(rb"^tree (.*)$", re.MULTILINE)
+_PARENT = re.compile(rb"^parent (.*)$", re.MULTILINE)
+_AUTHOR = re.compile(rb"^author ([^<\n]*) <[^<>]*> (-?\d+) [+-]\d{4}$", re.MULTILINE)
 
 
 class Savepoint(NamedTuple):
@@ -91,23 +90,13 @@ def encode(
 def decode(commit: CommitId, raw: bytes, ref: str | None = None) -> Savepoint:
     """Reads a raw commit object. Raises StoreError where it is none."""
     head, separator, body = raw.partition(b"\n\n")
-    tree = None
-    parents = []
-    author = "unknown"
-    at_ns = 0
-    for line in head.split(b"\n"):
-        key, _, value = line.partition(b" ")
-        if key == b"tree" and tree is None:
-            tree = value.decode("ascii", "replace")
-        elif key == b"parent":
-            parents.append(CommitId(value.decode("ascii", "replace")))
-        elif key == b"author":
-            match = _PERSON.fullmatch(value)
-            if match is not None:
-                author = match[1].decode("utf-8", "replace")
-                at_ns = int(match[3]) * 1_000_000_000
-    if tree is None or len(tree) != 40 or not separator:
+    tree = _TREE.search(head)
+    if tree is None or len(tree[1]) != 40 or not separator:
         raise StoreError(f"object {commit} is not a commit")
+    parents = [CommitId(parent.decode("ascii", "replace")) for parent in _PARENT.findall(head)]
+    person = _AUTHOR.search(head)
+    author = person[1].decode("utf-8", "replace") if person is not None else "unknown"
+    at_ns = int(person[2]) * 1_000_000_000 if person is not None else 0
     message, trailers = split_message(body)
     values = dict(reversed(trailers))
     if TIME_TRAILER in values:
@@ -122,7 +111,7 @@ def decode(commit: CommitId, raw: bytes, ref: str | None = None) -> Savepoint:
         at_ns,
         message,
         author,
-        TreeId(tree),
+        TreeId(tree[1].decode("ascii", "replace")),
         values.get(META_TRAILER),
         tuple(parents),
         trailers,
@@ -135,12 +124,11 @@ def split_message(body: bytes) -> tuple[str, tuple[tuple[str, str], ...]]:
     message, separator, block = text.rpartition("\n\n")
     if not separator:
         return text, ()
-    trailers = []
-    for line in block.split("\n"):
-        key, colon, value = line.partition(": ")
-        if not colon or not (key in _USUAL or _KEY.fullmatch(key)):
-            return text, ()
-        trailers.append((key, _unescape(value)))
+    trailers: list[tuple[str, str]] = _TRAILER.findall(block)
+    if len(trailers) != block.count("\n") + 1:
+        return text, ()
+    if "\\" in block:
+        trailers = [(key, _unescape(value)) for key, value in trailers]
     return message, tuple(trailers)
 
 
@@ -170,9 +158,6 @@ def _escape(value: str) -> str:
 
 
 def _unescape(text: str) -> str:
-    if "\\" not in text:
-        return text
-
     def plain(match: re.Match[str]) -> str:
         code = match[1]
         if code == "\\":

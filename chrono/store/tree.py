@@ -36,7 +36,7 @@ def object_id(kind: bytes, data: bytes) -> bytes:
     return digest.digest()
 
 
-_ENTRY = re.compile(rb"([0-7]{5,6}) ([^\0]*)\0(.{20})", re.DOTALL)
+_ROW = re.compile(rb"[0-7]{5,6} [^\0]*\0.{20}", re.DOTALL)
 _MODES = {text.strip(): mode for mode, text in _MODE_TEXT.items()}
 
 EMPTY_TREE = object_id(b"tree", b"")
@@ -52,21 +52,27 @@ def build(entries: Iterable[tuple[bytes, int, bytes]]) -> bytes:
     return b"".join([row for _, row in rows])
 
 
-Row = tuple[bytes, bytes, bytes]
-"""One entry as it is written: mode in octal digits, name, 20-byte id."""
+Row = bytes
+"""One entry as it is written: mode in octal digits, blank, name, NUL, 20-byte id. Most rows are only compared."""
 
 
 def rows(data: bytes) -> list[Row]:
     """The entries as they are written. Raises StoreError for a malformed tree."""
-    found: list[Row] = _ENTRY.findall(data)
-    if sum([len(mode) + len(name) for mode, name, _ in found]) + 22 * len(found) != len(data):
+    found: list[Row] = _ROW.findall(data)
+    if sum(map(len, found)) != len(data):
         raise StoreError("a tree in the store is malformed: it is cut")
     return found
 
 
+def cells(row: Row) -> tuple[bytes, bytes, bytes]:
+    """(mode in octal digits, name, 20-byte id) of a row."""
+    digits, _, name = row[:-21].partition(b" ")
+    return digits, name, row[-20:]
+
+
 def entry(row: Row) -> TreeEntry:
-    mode, name, oid = row
-    return TreeEntry(name, _MODES.get(mode) or int(mode, 8), oid)
+    digits, name, oid = cells(row)
+    return TreeEntry(name, _MODES.get(digits) or int(digits, 8), oid)
 
 
 def parse(data: bytes) -> list[TreeEntry]:

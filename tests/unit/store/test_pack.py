@@ -5,12 +5,16 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from chrono.errors import StoreError
 from chrono.ids import CommitId
+from chrono.store.pack import PackIndex, _index
 
 from .conftest import Project
 
@@ -78,3 +82,21 @@ def test_a_large_file_out_of_a_pack_takes_little_memory(project: Project, tmp_pa
         check=True,
     )
     assert int(out.stdout) < 64 << 10  # KiB
+
+
+ALIKE = st.binary(min_size=19, max_size=19).map(lambda data: b"\x11" + bytes(0x11 + (byte & 1) for byte in data))
+
+
+@given(st.lists(ALIKE, min_size=1, max_size=200, unique=True), st.lists(ALIKE, max_size=20))
+def test_an_id_across_two_others_is_not_taken_for_one(
+    tmp_path_factory: pytest.TempPathFactory, held: list[bytes], asked: list[bytes]
+) -> None:
+    path = tmp_path_factory.mktemp("pack") / "pack-x.idx"
+    path.write_bytes(_index([(oid, 0, 12 + number) for number, oid in enumerate(held)], bytes(20)))
+    index = PackIndex(os.fsencode(path))
+    across = [(one + other)[shift : shift + 20] for one, other in pairwise(sorted(held)) for shift in (1, 7)]
+    where = {oid: 12 + number for number, oid in enumerate(held)}
+    for oid in [*asked, *across[:40], *held[:40]]:
+        index._asked = 0  # the whole index would be read as a table otherwise
+        assert index.offset(oid) == where.get(oid)
+    index.close()
