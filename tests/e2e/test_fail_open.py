@@ -487,9 +487,22 @@ ROWS = [
 ]
 
 
-def fired(hooked: Hooked, row: Row, command: str) -> Reply:
+LEANING = [
+    *(row for row in ROWS if row.payload is None and not row.dies and "squatter" not in row.name),
+    Row("no objects", around=project(".chrono/repo.git/objects", None)),
+    Row("objects that are a file", around=project(".chrono/repo.git/objects", b"")),
+    Row("packed refs of noise", around=project(".chrono/repo.git/packed-refs", b"\0\xff\n")),
+    Row("settings of noise", around=project(".chrono/repo.git/config", b"[\0")),
+    Row("refs that are a file", around=project(".chrono/repo.git/refs", b"")),
+    Row("no repository", around=project(".chrono/repo.git", None)),
+    Row("the project's lock is held", around=lambda hooked: held(hooked.project / ".chrono" / "lock")),
+]
+"""Failures under which a harmless call, too, needs what failed."""
+
+
+def fired(hooked: Hooked, row: Row, command: str, given: bytes | None = None) -> Reply:
     environ = {**hooked.environ, **row.environ}
-    payload = (row.payload or call())(hooked)
+    payload = given or (row.payload or call())(hooked)
 
     def limit() -> None:
         for what, most in row.limits:
@@ -524,3 +537,35 @@ def test_nothing_opens_the_guard(hooked: Hooked, row: Row) -> None:
     assert reply.exit_code == 2, reply
     if "error" not in row.name and "behind the output" not in row.name:
         assert ADAPTER.outcome(reply) == "stops", reply
+
+
+def test_a_call_that_can_be_undone_runs_after_a_savepoint(hooked: Hooked) -> None:
+    assert removes(hooked, ROWS[0]) == "runs"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("row", LEANING, ids=lambda row: row.name)
+def test_what_leans_on_a_savepoint_has_one_or_is_refused(hooked: Hooked, row: Row) -> None:
+    assert removes(hooked, row) in ("runs", "stops")
+
+
+def removes(hooked: Hooked, row: Row) -> str:
+    """What becomes of `rm -rf` of a folder that has just changed; asserts that a call that may run can be undone."""
+    changed = os.urandom(8)
+    (hooked.project / "sub" / "c.txt").write_bytes(changed)
+    call_id = f"toolu_{changed.hex()}"
+    payload = hooked.payload("Bash", {"command": "rm -rf sub"}, call_id)
+    with row.around(hooked):
+        reply = fired(hooked, row, row.command(hooked, hooked.hook_command()), payload)
+    if reply.exit_code != 0:
+        assert reply.exit_code == 2, reply
+        return "stops"
+    (record,) = [
+        one for one in hooked.records() if one["by"].get("tool_use_id") == call_id and "decision" in one["act"]
+    ]
+    repository = hooked.project / ".chrono" / "repo.git"
+    kept = subprocess.run(
+        ["git", f"--git-dir={repository}", "show", record["act"]["savepoint"] + ":sub/c.txt"], capture_output=True
+    )
+    assert kept.stdout == changed, kept
+    return "runs"
