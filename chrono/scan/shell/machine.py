@@ -98,6 +98,9 @@ class Frame(NamedTuple):
     outside: bool
 
 
+_new = tuple.__new__
+
+
 class Aborted(Exception):
     """An expansion failed (`${name:?}` of a name that is not set), so the command around it does not run."""
 
@@ -295,9 +298,9 @@ class Machine:
         return found
 
     def save(self) -> Frame:
-        return Frame(
-            self.here, self.redirects, self.assigns, self.after, self.unset, self.processes, self.choices, self.outside
-        )
+        # Without the constructor of the class: every command is framed twice.
+        return _new(Frame, (self.here, self.redirects, self.assigns, self.after, self.unset, self.processes,
+                            self.choices, self.outside))  # fmt: skip
 
     def restore(self, frame: Frame) -> None:
         (self.here, self.redirects, self.assigns, self.after, self.unset, self.processes, self.choices,

@@ -191,11 +191,11 @@ def _closer(r: Reader) -> str:
 
 def _pipeline(r: Reader) -> Node:
     negated = timed = bare = False
-    while word := _keyword(r):
-        if word == "!":
+    while keyword := _keyword(r):
+        if keyword == "!":
             negated = not negated
             bare = True
-        elif word == "time" and r.dialect != "dash":
+        elif keyword == "time" and r.dialect != "dash":
             timed = bare = True
             r.pos += 4
             skip_blanks(r)
@@ -209,7 +209,7 @@ def _pipeline(r: Reader) -> Node:
         skip_blanks(r)
     if bare and (r.pos >= r.end or r.text[r.pos] in "\n;&|)"):
         return Pipeline((), negated, timed)
-    commands = [_command(r)]
+    commands = [_command(r, keyword)]
     while following(r) == "|" and not (r.ahead("||") or r.ahead("|\\\n|")):
         r.pos += 1
         if r.ahead("&"):
@@ -225,13 +225,15 @@ def _pipeline(r: Reader) -> Node:
     return Pipeline(tuple(commands), negated, timed)
 
 
-def _command(r: Reader) -> Node:
+def _command(r: Reader, keyword: str | None = None) -> Node:
+    """One command; `keyword` is what stands here, where that is known."""
     r.budget.spend(3)
     start = r.pos
     char = r.peek()
     if char == "(":
         return _with_redirects(r, _parenthesis(r), start)
-    keyword = _keyword(r) if char in _KEYWORD_STARTS else ""
+    if keyword is None:
+        keyword = _keyword(r)
     reader = _COMPOUND.get(keyword) if keyword else None
     if reader is None or (
         r.dialect != "zsh" and (keyword == "foreach" or (r.dialect == "dash" and keyword in _NOT_DASH))
