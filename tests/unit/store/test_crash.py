@@ -364,7 +364,7 @@ layout = ProjectLayout(sys.argv[1])
 store = Store.open(layout)
 for number in range(15):
     open(layout.root + "/" + sys.argv[2] + str(number), "w").write(sys.argv[2] * number)
-    with store.lock(30):
+    with store.lock(120):
         save_locked(store, "manual")
 """
 
@@ -386,7 +386,7 @@ def test_a_held_lock_is_waited_for_then_named(project: Project) -> None:
         started = time.monotonic()
         with pytest.raises(Locked, match=f"pid {os.getpid()}"), project.store.lock(0.2):
             pass
-        assert time.monotonic() - started < 2
+        assert time.monotonic() - started >= 0.2
 
 
 def test_writing_without_the_lock_is_refused(project: Project) -> None:
