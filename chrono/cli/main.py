@@ -8,7 +8,15 @@ from __future__ import annotations
 import os
 
 from chrono.cli.render import Screen
-from chrono.errors import ChronoError, UsageError
+from chrono.errors import (
+    AuditUnverifiable,
+    ChronoError,
+    KeyRefused,
+    NoSuchSavepoint,
+    PluginError,
+    StoreError,
+    UsageError,
+)
 
 USAGE = 2
 BUG = 70
@@ -22,6 +30,14 @@ _OS_HINTS = {
     "EROFS": "that file system is read-only; set CHRONO_HOME= to a folder you can write",
     "ENOLCK": "that file system keeps no locks; keep the project and CHRONO_HOME on a local one",
     "EACCES": "look at who owns that path and may write it",
+}
+
+_HINTS = {
+    StoreError: "run chrono doctor; where objects are lost or damaged, chrono clone brings them back from a remote",
+    KeyRefused: "look at chrono audit --keys",
+    AuditUnverifiable: "look at chrono audit --verify",
+    NoSuchSavepoint: "run chrono log to see what there is",
+    PluginError: "upgrade or take out the package that it comes from",
 }
 
 
@@ -64,7 +80,7 @@ def _run(args: list[str], screen: Screen) -> int:
     except ChronoError as error:
         if isinstance(error, UsageError):
             screen.json = screen.json or _wants_json(given)
-        screen.error(error.message, error.hint, error.exit_code)
+        screen.error(error.message, error.hint or _next_step(error, given), error.exit_code)
         return error.exit_code
     except BrokenPipeError:
         raise
@@ -93,6 +109,15 @@ def _usage_hint(given: tuple[str, ...]) -> str:
         named.append(verb.name)
         named.extend(word for word in given[1:2] if word in dict(verb.subs))
     return f"see {' '.join(named)} --help"
+
+
+def _next_step(error: ChronoError, given: tuple[str, ...]) -> str | None:
+    """What to do about an error that was raised without saying so: by its kind, or by the fault of the system in it."""
+    if isinstance(error, UsageError):
+        return _usage_hint(given)
+    fault = error.__context__
+    known = _os_hint(fault) if isinstance(fault, OSError) else None
+    return known or next((hint for kind, hint in _HINTS.items() if isinstance(error, kind)), None)
 
 
 def _our_way(message: str) -> str:

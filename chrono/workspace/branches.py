@@ -33,6 +33,8 @@ CHECKOUT_STEPS = ("saved", *RESTORE_STEPS)
 
 BRANCH_STEPS = ("operation", "moved")
 
+_NAMES = "letters, digits, - _ . and / will do, with a letter or digit first"
+
 
 class Branch(NamedTuple):
     """One branch. `tip` is None for one that has no savepoint yet; `merged`: the current branch holds all of it."""
@@ -107,9 +109,9 @@ def branch_ref(name: str) -> str:
     try:
         ref = check_name(BRANCHES + name)
     except StoreError:
-        raise UsageError(f"{name!r} cannot be the name of a branch", "letters, digits, - _ . and / will do") from None
+        raise UsageError(f"{name!r} cannot be the name of a branch", _NAMES) from None
     if name.startswith("-") or name in ("HEAD", "@"):
-        raise UsageError(f"{name!r} cannot be the name of a branch")
+        raise UsageError(f"{name!r} cannot be the name of a branch", _NAMES)
     return ref
 
 

@@ -160,7 +160,7 @@ def with_copy(ws: Workspace, report: Report, path: str) -> Report:
         raise ChronoError(f"{path} cannot be read: {error.strerror}") from None
     except (NotACopy, UnicodeDecodeError) as error:
         why = str(error) if isinstance(error, NotACopy) else "it is not UTF-8 text"
-        raise ChronoError(f"{path} is no copy of the log: {why}") from None
+        raise ChronoError(f"{path} is no copy of the log: {why}", "one comes from chrono audit export") from None
     if not found:
         return report._replace(integrity=f"{report.integrity}; {compared} records of the copy are the log's own")
     integrity = report.integrity if report.findings else f"FAIL {found[0].text}"

@@ -365,7 +365,7 @@ def _ssh_signature(ws: Workspace, note: str, out: str) -> str:
     pin = read_pin(ws.home, ws.log.log_id)
     signer = find_signer(ws.home, ws.keys, wanted=pin.active if pin is not None else None)
     if signer is None:
-        raise ChronoError("the log is not signed (CHRONO_AUDIT_UNSIGNED=1)")
+        raise ChronoError("the log is not signed (CHRONO_AUDIT_UNSIGNED=1)", "unset CHRONO_AUDIT_UNSIGNED")
     write_out(f"{out}.sig", sshsig(note.encode("utf-8"), signer).encode("ascii"))
     return f"chrono {openssh_line(signer.public)}"
 
@@ -505,5 +505,5 @@ def _committed(screen: Screen, number: int) -> tuple[Workspace, str]:
     record = next(islice(read_records(project_place(ws.layout)), number, None), None)
     committed = record.act.get("cmd_c") if record is not None else None
     if not isinstance(committed, str) or len(committed) != 64 or not committed.isalnum():
-        raise ChronoError(f"nothing was taken out of record {number}")
+        raise ChronoError(f"nothing was taken out of record {number}", "chrono audit shows what it says")
     return ws, committed

@@ -89,7 +89,7 @@ def run_check(
 
         found = read_policy(file, file, "project")
         if found is None:
-            raise ChronoError(f"there is no file {file}")
+            raise ChronoError(f"there is no file {file}", "without a name, those that hold here are checked")
         names = [file]
     else:
         names = [layer.name for layer in _effective(screen).layers]
@@ -119,7 +119,7 @@ def run_trust(
     ws = workspace(screen)
     plan = plan_trust(ws)
     if plan is None:
-        raise ChronoError(f"there is no {ws.layout.policy} to trust")
+        raise ChronoError(f"there is no {ws.layout.policy} to trust", "the defaults hold here: chrono policy show")
     if not json:
         _show_plan(screen, ws.layout.policy, plan)
     if not plan.trusted:

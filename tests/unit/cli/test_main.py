@@ -154,3 +154,26 @@ def test_a_module_of_the_current_folder_is_never_imported(tmp_path: Path) -> Non
     command = [sys.executable, "-m", "chrono", "--version"]
     result = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True)
     assert (result.stdout, result.stderr, result.returncode) == (f"chrono {__version__}\n", "", 0)
+
+
+@pytest.mark.parametrize(
+    ("error", "hint"),
+    [
+        (errors.UsageError("x"), "see chrono status --help"),
+        (errors.StoreError("x"), "run chrono doctor"),
+        (errors.KeyRefused("x"), "look at chrono audit --keys"),
+        (errors.StoreError("x", "its own"), "its own"),
+    ],
+)
+def test_an_error_without_advice_gets_that_of_its_kind(
+    verb: Callable[[BaseException], None], error: errors.ChronoError, hint: str
+) -> None:
+    verb(error)
+    assert run("status")[2].startswith(f"error: x\nhint: {hint}")
+
+
+def test_the_fault_of_the_system_below_an_error_gives_the_advice(verb: Callable[[BaseException], None]) -> None:
+    error = errors.ChronoError("/x cannot be written: No space left on device")
+    error.__context__ = OSError(28, "No space left on device")
+    verb(error)
+    assert "hint: free some space" in run("status")[2]
