@@ -329,7 +329,10 @@ def _stage(case: Case, stages: tuple[str, ...]) -> bool:
 
 def _upstream(case: Case, programs: tuple[str, ...], hosts: tuple[Text, ...], known: bool | None) -> bool:
     for argv in case.command.upstream:
-        if not argv or not any(name in programs or _begins(name, argv, programs) for name in program_names(argv[0])):
+        if not argv:
+            continue
+        named = any(name in programs or _begins(name, argv, programs) for name in program_names(argv[0]))
+        if not named and "*" not in programs:
             continue
         if known is None:
             return True

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import pairwise
 
 from chrono.scan.command import Refusal
 from chrono.scan.shell.conditions import decide_test
@@ -299,6 +300,26 @@ def _unalias(m: Machine, argv: Argv, state: State) -> None:
     state.status = 0
 
 
+_HANDED = {"bind": "-x", "complete": "-C", "compgen": "-C", "mapfile": "-C", "readarray": "-C"}
+
+
+def _handed_over(m: Machine, argv: Argv, state: State) -> None:
+    """Builtins that take text which the shell runs by itself later: at a key, a completion, a line that is read."""
+    option = _HANDED[argv[0]]
+    for before, text in pairwise(argv):
+        if before == option and text != MANY_FIELDS:
+            side = state.copy()
+            side.outs = None
+            command = text.partition(":")[2] if argv[0] == "bind" else text
+            m.ports.run_inner(m, Inner(text=command, label=f"{argv[0]} {option}"), side)
+    if argv[0] in ("mapfile", "readarray"):
+        VARIABLES[argv[0]](m, argv, state)
+    elif argv[0] == "compgen":
+        _unknown(m, argv, state)
+    else:
+        state.status = 0
+
+
 def _shopt(m: Machine, argv: Argv, state: State) -> None:
     state.status = 0
     for word in argv[2:]:
@@ -355,8 +376,8 @@ BUILTINS: dict[str, Handler] = {
     "umask": _nothing,
     "ulimit": _nothing,
     "disown": _nothing,
-    "bind": _nothing,
-    "complete": _nothing,
+    "bind": _handed_over,
+    "complete": _handed_over,
     "compopt": _nothing,
     "history": _unknown,
     "setopt": _nothing,
@@ -371,9 +392,11 @@ BUILTINS: dict[str, Handler] = {
     "kill": _unknown,
     "help": _unknown,
     "caller": _unknown,
-    "compgen": _unknown,
+    "compgen": _handed_over,
     "fc": _unknown,
     "suspend": _unknown,
+    "mapfile": _handed_over,
+    "readarray": _handed_over,
 }
 ZSH_ONLY = frozenset(("print", "noglob", "nocorrect", "repeat", "emulate", "setopt", "unsetopt", "autoload", "zmodload",
                       "integer", "chdir"))  # fmt: skip

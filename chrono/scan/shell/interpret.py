@@ -313,7 +313,10 @@ def _function(m: Machine, node: Function, state: State) -> None:
     state.own()
     state.funcs[node.name] = node.body
     m.note_function(node.name)
-    if m.dialect == "zsh" and (node.name in _CALLED_BY_ZSH or node.name.startswith("TRAP")):
+    called = node.name == "command_not_found_handle" or (
+        m.dialect == "zsh" and (node.name in _CALLED_BY_ZSH or node.name.startswith("TRAP"))
+    )
+    if called:
         side = state.copy()
         side.outs = None
         run_subshell(m, side, lambda: run_node(m, node.body, side))

@@ -47,7 +47,10 @@ PLAIN: dict[str, Options] = {
     "chrt": Options("TPD", long_names("--sched-runtime --sched-period --sched-deadline"), skip=1),
     "numactl": Options("CNmip", long_names("--cpunodebind --physcpubind --membind --interleave --preferred")),
     "prlimit": Options("p", long_names("--pid --output")),
-    "setarch": Options("", skip=1),
+    "cpulimit": Options("lpePi", long_names("--limit --pid --exe --path")),
+    "wsl": Options("du", long_names("--distribution --user --cd --shell-type"), remote=True, chdir="--cd"),
+    "machinectl": Options("EMnopqP", long_names("--setenv --machine --uid"), skip=2, remote=True),
+    "rush": Options("jkdDirtv", long_names("--jobs --record-delimiter --nrecords --retries --timeout")),
     "linux32": Options(),
     "linux64": Options(),
     "setpriv": Options("", long_names("--reuid --regid --groups --inh-caps --ambient-caps --bounding-set --securebits "
@@ -96,7 +99,7 @@ PLAIN: dict[str, Options] = {
     "ts-exec": Options(),
 }  # fmt: skip
 
-_AFTER_WORD = frozenset(("perf", "rbenv", "pyenv", "nodenv", "direnv", "aws-vault"))
+_AFTER_WORD = frozenset(("machinectl", "perf", "rbenv", "pyenv", "nodenv", "direnv", "aws-vault"))
 
 
 def peel(name: str, argv: Argv, state: State) -> list[Inner]:
@@ -109,7 +112,7 @@ def peel(name: str, argv: Argv, state: State) -> list[Inner]:
     options = PLAIN.get(name)
     if options is None:
         return []
-    if name in _AFTER_WORD and (len(argv) < 2 or argv[1] not in ("exec", "record", "stat", "trace", "run")):
+    if name in _AFTER_WORD and (len(argv) < 2 or argv[1] not in ("exec", "record", "stat", "trace", "run", "shell")):
         return []
     return _plain(name, argv, options, state)
 
@@ -333,6 +336,21 @@ def _arch(argv: Argv, state: State) -> list[Inner]:
     return as_list(rest, "arch", [])
 
 
+def _setarch(argv: Argv, state: State) -> list[Inner]:
+    """`setarch [name] [options] command`: the name of the machine may be left out."""
+    rest, _ = operands(argv, Options("p"))
+    if len(argv) > 1 and argv[1][:1] != "-":
+        rest, _ = operands(rest, Options("p"))
+    return as_list(rest, "setarch", [])
+
+
+def _packaged(argv: Argv, state: State) -> list[Inner]:
+    """`flatpak run --command=sh APP -c …`, `snap run --shell APP -c …`: that program with the words behind APP."""
+    rest, values = operands(argv[1:], Options("", long_names("--command --branch --arch --cwd")))
+    program = values.get("--command") or ("sh" if "--shell" in values or "--shell" in argv else "")
+    return as_list((program, *rest[1:]), " ".join(argv[:2]), []) if argv[1:2] == ("run",) and program else []
+
+
 def _agent(argv: Argv, state: State) -> list[Inner]:
     rest, _ = operands(argv, Options("aEtP"))
     return as_list(rest, argv[0].rpartition("/")[2], [])
@@ -495,6 +513,9 @@ _SPECIAL: dict[str, Callable[[Argv, State], list[Inner]]] = {
     "hyperfine": _hyperfine,
     "entr": _entr,
     "arch": _arch,
+    "setarch": _setarch,
+    "flatpak": _packaged,
+    "snap": _packaged,
     "bwrap": _bwrap,
     "capsh": _capsh,
     "fd": _fd,
