@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from chrono.digest import sha256
 from chrono.scan.world import MAX_PATH, Read, Stat, Unreadable
+from chrono.tuples import NamedTuple
 
 MAX_NAMES = 20_000
 """A folder with more names than this is answered as not listable: a glob over it stays unknown."""
@@ -154,7 +155,10 @@ class MachineWorld:
 
     def homes(self) -> tuple[str, ...]:
         if self._homes is None:
-            self._homes = tuple(dict.fromkeys((self.home, *_homes(self))))
+            accounts, folders = _homes(self.platform)
+            self._homes = tuple(dict.fromkeys((self.home, *accounts.paths, *folders.paths)))
+            for path in folders.plain:
+                self._real.setdefault(path, path)
         return self._homes
 
 
@@ -277,40 +281,52 @@ def _listdir(path: str) -> tuple[str, ...] | None:
     return tuple(sorted(names))
 
 
-def _homes(world: MachineWorld) -> tuple[str, ...]:
+class _Homes(NamedTuple):
+    """The homes that a place names, and those of them that are known to be folders and no links."""
+
+    paths: tuple[str, ...]
+    plain: tuple[str, ...]
+
+
+def _homes(platform: str) -> tuple[_Homes, _Homes]:
     """Home folders from the local accounts and from the usual parent; no directory service is asked, it may hang."""
-    parent = "/Users" if world.platform == "darwin" else "/home"
-    found = [*_kept(ACCOUNTS, _account_homes), *_kept(parent, _folders_in)]
-    return tuple(home for home in found if home not in ("", "/", "/nonexistent"))
+    return _kept(ACCOUNTS, _account_homes), _kept("/Users" if platform == "darwin" else "/home", _folders_in)
 
 
 ACCOUNTS = "/etc/passwd"
 
-_HOMES: dict[str, tuple[tuple[int, int, int, int], tuple[str, ...]]] = {}
+_HOMES: dict[str, tuple[tuple[int, int, int, int, int], _Homes]] = {}
 """The homes that a place names, with the stamp of the place: the resident service asks for every command."""
 
 
-def _kept(path: str, homes_of: Callable[[str], tuple[str, ...]]) -> tuple[str, ...]:
+def _kept(path: str, homes_of: Callable[[str], _Homes]) -> _Homes:
     """The homes that a file or a folder names, read again when it is another or has changed."""
     try:
-        found = os.stat(path)
+        found = os.lstat(path)
+        link = stat_bits.S_ISLNK(found.st_mode)
+        if link:
+            found = os.stat(path)
     except OSError:
-        return ()
-    stamp = (found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino)
+        return _Homes((), ())
+    stamp = (found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino, int(link))
     known = _HOMES.get(path)
     if known is None or known[0] != stamp:
-        known = _HOMES[path] = (stamp, homes_of(path))
+        named = homes_of(path)
+        homes = tuple(home for home in named.paths if home not in ("", "/", "/nonexistent"))
+        # Below a link nothing is where its path says.
+        known = _HOMES[path] = (stamp, _Homes(homes, () if link else named.plain))
     return known[1]
 
 
-def _account_homes(path: str) -> tuple[str, ...]:
+def _account_homes(path: str) -> _Homes:
     accounts = read_file(path, 1_000_000)  # not one of the files that the scan depends on
     text = accounts.data.decode("utf-8", "surrogateescape") if isinstance(accounts, Read) else ""
     rows = [line.split(":") for line in text.splitlines()]
-    return tuple(
-        row[5] for row in rows if len(row) >= 6 and row[2].isdigit() and (row[2] == "0" or int(row[2]) >= 1000)
-    )
+    homes = (row[5] for row in rows if len(row) >= 6 and row[2].isdigit() and (row[2] == "0" or int(row[2]) >= 1000))
+    return _Homes(tuple(homes), ())
 
 
-def _folders_in(path: str) -> tuple[str, ...]:
-    return tuple(f"{path}/{name}" for name in _listdir(path) or ())
+def _folders_in(path: str) -> _Homes:
+    homes = tuple(f"{path}/{name}" for name in _listdir(path) or ())
+    found = ((home, _lstat(home)) for home in homes)
+    return _Homes(homes, tuple(home for home, stat in found if stat is not None and stat.kind == "dir"))

@@ -185,3 +185,24 @@ def test_the_process_that_looks_is_not_taken_for_the_one_that_will_run(tmp_path:
     assert seen.realpath("/proc/self") == "/proc/self"
     looping = MachineWorld("/proc/self/cwd", {}, project=None, chrono_home="/none", user_home="/none")
     assert looping.realpath("/proc/self/cwd/x").endswith("/x")
+
+
+def test_a_home_that_becomes_a_link_is_no_longer_where_its_path_says(tmp_path: Path) -> None:
+    parent = tmp_path / "home"
+    (parent / "ann").mkdir(parents=True)
+    (parent / "bob").symlink_to(tmp_path)
+    known = machine_world._kept(str(parent), machine_world._folders_in)
+    assert known.paths == (f"{parent}/ann", f"{parent}/bob")
+    assert known.plain == (f"{parent}/ann",)
+    (parent / "ann").rename(tmp_path / "ann")
+    (parent / "ann").symlink_to(tmp_path / "ann")
+    assert machine_world._kept(str(parent), machine_world._folders_in).plain == ()
+
+
+def test_below_a_linked_parent_no_home_is_where_its_path_says(tmp_path: Path) -> None:
+    parent = tmp_path / "home"
+    (parent / "ann").mkdir(parents=True)
+    assert machine_world._kept(str(parent), machine_world._folders_in).plain == (f"{parent}/ann",)
+    parent.rename(tmp_path / "data")
+    parent.symlink_to(tmp_path / "data")
+    assert machine_world._kept(str(parent), machine_world._folders_in).plain == ()
