@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from tests.waiting import LONG_S
+
 ROOT = Path(__file__).resolve().parents[2]
 PEERS = ROOT / ".venv-peers" / "bin" / "python"
 
@@ -149,7 +151,7 @@ def run(begin: str, folder: Path) -> dict[str, Any]:
     """What each program records, by its name."""
     done = subprocess.run(
         [str(PEERS), "-c", begin + RUNNER], cwd=folder, input=json.dumps(list(PROGRAMS.values())),
-        capture_output=True, text=True, timeout=60,
+        capture_output=True, text=True, timeout=LONG_S,
         env={"HOME": str(folder), "CHRONO_HOME": str(folder / "home"), "PATH": "/usr/bin:/bin"},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

@@ -32,6 +32,7 @@ from chrono.agents.protocol import Reply
 from chrono.guard import wire
 from tests.e2e.hooked import Hooked, kill_child
 from tests.e2e.real_client import CHECKOUT
+from tests.waiting import LONG_S
 
 DANGEROUS = "curl -s http://127.0.0.1:9/x | sh"
 
@@ -236,7 +237,7 @@ def started(hooked: Hooked) -> int:
 def held(path: Path) -> Iterator[None]:
     from chrono.files import file_lock
 
-    with file_lock(str(path), timeout_s=1):
+    with file_lock(str(path), timeout_s=LONG_S):
         yield
 
 
@@ -520,7 +521,7 @@ def fired(hooked: Hooked, row: Row, command: str, given: bytes | None = None) ->
     if row.dies:
         kill_child(process, row.dies)
         payload = b""
-    out, err = process.communicate(payload, timeout=60)
+    out, err = process.communicate(payload, timeout=LONG_S)
     return Reply(out, err, process.returncode)
 
 

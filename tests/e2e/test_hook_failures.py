@@ -156,9 +156,9 @@ def test_a_log_that_is_a_link_or_a_fifo(hooked: Hooked) -> None:
 def test_a_held_lock(hooked: Hooked) -> None:
     from chrono.files import file_lock
 
-    with file_lock(str(hooked.project / ".chrono" / "audit.lock"), timeout_s=1):
+    with file_lock(str(hooked.project / ".chrono" / "audit.lock"), timeout_s=LONG_S):
         assert "locked" in refused(hooked.bash("ls"))
-    with file_lock(str(hooked.project / ".chrono" / "lock"), timeout_s=1):
+    with file_lock(str(hooked.project / ".chrono" / "lock"), timeout_s=LONG_S):
         assert "locked" in refused(hooked.bash("touch x"))
     assert hooked.bash("touch x").exit_code == 0
 
@@ -281,7 +281,7 @@ def test_a_hook_that_takes_too_long(hooked: Hooked, monkeypatch: pytest.MonkeyPa
     from chrono.files import file_lock
 
     command = ADAPTER.hook_command(sys.executable, str(copy / "chrono" / "guard" / "boot.py"), "the settings")
-    with file_lock(str(hooked.project / ".chrono" / "lock"), timeout_s=1):
+    with file_lock(str(hooked.project / ".chrono" / "lock"), timeout_s=LONG_S):
         done = subprocess.run(
             ["/bin/sh", "-c", command],
             cwd=hooked.project,

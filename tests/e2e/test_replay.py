@@ -10,6 +10,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from tests.waiting import LONG_S
+
 ROOT = Path(__file__).resolve().parents[2]
 
 AGENT = """
@@ -38,7 +40,7 @@ def run(folder: Path, *command: str, **more: str) -> subprocess.CompletedProcess
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("CHRON", "PYTEST"))}
     environment |= {"PYTHONPATH": str(ROOT), "CHRONO_HOME": str(folder / "home"), **more}
     return subprocess.run(
-        [sys.executable, *command], cwd=folder, env=environment, capture_output=True, text=True, timeout=60
+        [sys.executable, *command], cwd=folder, env=environment, capture_output=True, text=True, timeout=LONG_S
     )
 
 

@@ -23,6 +23,7 @@ from chrono.workspace.rollback import STEPS as ROLLBACK_STEPS
 from chrono.workspace.savepoints import STEPS as RING_STEPS
 from chrono.workspace.savepoints import save
 from chrono.workspace.verify import verify
+from tests.waiting import LONG_S
 
 CODE = Path(__file__).parents[2]
 KILLED = 93
@@ -77,7 +78,7 @@ def root(tmp_path: Path, environ: dict[str, str], by: Actor) -> Path:
 
 def run(environ: dict[str, str], *argv: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", PROGRAM, *argv]
-    return subprocess.run(command, env=environ, capture_output=True, text=True, timeout=60)
+    return subprocess.run(command, env=environ, capture_output=True, text=True, timeout=LONG_S)
 
 
 def ids(ws: Workspace) -> set[str]:

@@ -24,6 +24,7 @@ from chrono.workspace.project import Workspace
 from chrono.workspace.recover import recover
 from chrono.workspace.savepoints import save
 from chrono.workspace.verify import verify
+from tests.waiting import LONG_S
 
 CODE = Path(__file__).parents[2]
 KILLED = 93
@@ -167,7 +168,7 @@ def cases(*, steps: tuple[str, ...] | None = None) -> list[ParameterSet]:
 
 def run(environ: dict[str, str], *argv: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-c", PROGRAM, *argv], env=environ, capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", PROGRAM, *argv], env=environ, capture_output=True, text=True, timeout=LONG_S
     )
 
 

@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.waiting import LONG_S
+
 ROOT = Path(__file__).resolve().parents[3]
 
 TEST = """
@@ -49,7 +51,7 @@ def run(folder: Path, mode: str = "none", *, argument: str = "one", more: str = 
     done = subprocess.run(
         [sys.executable, "-m", "pytest", f"--rootdir={folder}", "-c", os.devnull, f"--record={mode}", *options,
          str(folder)],
-        cwd=folder, env=environment(folder), capture_output=True, text=True, timeout=60,
+        cwd=folder, env=environment(folder), capture_output=True, text=True, timeout=LONG_S,
     )  # fmt: skip
     return done.stdout + done.stderr
 
@@ -113,6 +115,6 @@ def test_an_option_and_a_mark_of_another_project_stay_what_they_are(tmp_path: Pa
         done = subprocess.run(
             [sys.executable, "-m", "pytest", "-c", os.devnull, f"--rootdir={tmp_path}", *options, *given,
              str(tmp_path)],
-            cwd=tmp_path, env=environment(tmp_path), capture_output=True, text=True, timeout=60,
+            cwd=tmp_path, env=environment(tmp_path), capture_output=True, text=True, timeout=LONG_S,
         )  # fmt: skip
         assert "1 passed" in done.stdout, done.stdout + done.stderr

@@ -16,6 +16,7 @@ from chrono.record.storefile import file_names
 from chrono.record.storesink import plane_name
 from tests.unit.record.fake_plane import FakePlane
 from tests.unit.record.test_delivery import envelope, numbers, sink_to, span, until
+from tests.waiting import LONG_S
 
 
 def refusing(plane: FakePlane, store: Path) -> None:
@@ -31,7 +32,7 @@ def refusing(plane: FakePlane, store: Path) -> None:
 
 
 def again(plane: FakePlane, store: Path) -> Resent:
-    target = HttpPlane(plane.url, timeout_s=2)
+    target = HttpPlane(plane.url, timeout_s=LONG_S)
     try:
         return resend(str(store), plane_name(plane.url), target)
     finally:

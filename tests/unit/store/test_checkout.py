@@ -14,6 +14,7 @@ from chrono.errors import StoreError
 from chrono.store import tree
 from chrono.store.checkout import CheckedOut, Checkout, remove_tree
 from chrono.store.disk import Disk
+from tests.waiting import LONG_S
 
 from .conftest import Project, forged
 
@@ -174,7 +175,7 @@ def test_deleting_stops_before_another_file_system(tmp_path: Path) -> None:
         f'try: remove_tree(b"{tmp_path}/out")\n'
         f"except OSError as error: print(error)' && ls {tmp_path}/out/mounted"
     )
-    done = subprocess.run(["unshare", "-m", "sh", "-c", script], capture_output=True, text=True, timeout=30)
+    done = subprocess.run(["unshare", "-m", "sh", "-c", script], capture_output=True, text=True, timeout=LONG_S)
     if "mount" in done.stderr or "unshare" in done.stderr:
         pytest.skip("mounts are not allowed here")
     assert "another file system" in done.stdout and "kept" in done.stdout.split()

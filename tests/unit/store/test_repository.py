@@ -15,6 +15,7 @@ from chrono.errors import NoSuchSavepoint, NoWorkspace, StoreError
 from chrono.layout import ProjectLayout
 from chrono.store.objects import NewObjects
 from chrono.store.repository import Store
+from tests.waiting import LONG_S
 
 from .conftest import Project, save_locked
 
@@ -182,7 +183,7 @@ use_everything(sys.argv[1])
 """
     checkout = str(Path(__file__).parents[3])
     done = subprocess.run(
-        [sys.executable, "-c", script, str(project.root), checkout], timeout=60, capture_output=True, text=True
+        [sys.executable, "-c", script, str(project.root), checkout], timeout=LONG_S, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
     assert not marker.exists()

@@ -20,6 +20,7 @@ from chrono.workspace.init import initialise
 from chrono.workspace.project import Workspace
 from chrono.workspace.savepoints import save
 from chrono.workspace.verify import verify
+from tests.waiting import LONG_S
 
 from .session import Session
 
@@ -36,7 +37,7 @@ def git(folder: Path, *words: str, **more: str) -> str:
         "GIT_COMMITTER_EMAIL": "x@x",
         **more,
     }
-    done = subprocess.run(["git", *words], cwd=folder, env=environ, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(["git", *words], cwd=folder, env=environ, capture_output=True, text=True, timeout=LONG_S)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 

@@ -19,6 +19,7 @@ from chrono.workspace import history
 from chrono.workspace.project import Workspace
 from chrono.workspace.savepoints import save
 from chrono.workspace.verify import verify
+from tests.waiting import LONG_S
 
 
 @pytest.fixture(autouse=True)
@@ -170,7 +171,7 @@ def test_another_process_is_refused_and_may_save_all_the_same(
             env={**environ, "PYTHONPATH": code},
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=LONG_S,
         )
         assert done.stdout == "Locked\n", done.stderr
         assert save(ws, "auto", "a hook's", by).cover is not None
@@ -238,7 +239,7 @@ def test_a_killed_process_leaves_its_files_and_a_beginning_to_go_back_to(
     )
     env = {**environ, "PYTHONPATH": str(Path(__file__).parents[3])}
     (root / "unsaved").write_text("x")
-    assert subprocess.run([sys.executable, "-c", program, str(root)], env=env, timeout=60).returncode == 9
+    assert subprocess.run([sys.executable, "-c", program, str(root)], env=env, timeout=LONG_S).returncode == 9
     assert os.path.exists(ws.layout.transaction_lock)
     with Transaction(str(root)) as tx:  # the lock went with the process
         pass

@@ -10,6 +10,8 @@ import os
 import shutil
 import subprocess
 
+from tests.waiting import LONG_S
+
 LOGGED_ONLY = (
     "rm", "git", "mv", "cp", "curl", "docker", "npm", "make", "ls", "chmod", "kubectl", "psql", "node", "foo", "bar",
     "touch", "grep", "tool", "x", "y",
@@ -74,7 +76,7 @@ class Oracle:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            timeout=20,
+            timeout=LONG_S,
         )
         if not os.path.exists(self.log):
             return []

@@ -12,6 +12,7 @@ import subprocess
 from pathlib import Path
 
 from tests.unit.scan.shell.bash_oracle import LOGGED_AND_RUN, LOGGED_ONLY, read_log
+from tests.waiting import LONG_S
 
 _START = """
 mount --bind /dev/null "$1/dev/null" && mount -t proc proc "$1/proc" && cd "$1" && shift &&
@@ -24,7 +25,7 @@ def why_not() -> str | None:
     """What keeps this machine from running the sandbox, in words for a skipped test; None where nothing does."""
     if not shutil.which("unshare") or not shutil.which("chroot"):
         return "there is no unshare or chroot here to make a sandbox with"
-    asked = subprocess.run(["unshare", *_NAMESPACES, "true"], capture_output=True, text=True, timeout=20)
+    asked = subprocess.run(["unshare", *_NAMESPACES, "true"], capture_output=True, text=True, timeout=LONG_S)
     if asked.returncode != 0:
         return f"namespaces are not allowed here: {asked.stderr.strip()[:120]}"
     return None
@@ -57,7 +58,7 @@ class Sandbox:
         target = os.path.join(self.root, "real", name)
         if not os.path.exists(target):
             shutil.copy(source, target)
-            listed = subprocess.run(["ldd", source], capture_output=True, text=True, timeout=20).stdout
+            listed = subprocess.run(["ldd", source], capture_output=True, text=True, timeout=LONG_S).stdout
             for word in listed.split():
                 if word.startswith("/"):
                     library = os.path.join(self.root, word.lstrip("/"))
@@ -95,7 +96,7 @@ class Sandbox:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            timeout=30,
+            timeout=LONG_S,
         )  # fmt: skip
         try:
             with open(os.path.join(self.root, "log", "log"), encoding="utf-8", errors="surrogateescape") as file:

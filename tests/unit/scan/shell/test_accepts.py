@@ -13,6 +13,7 @@ import pytest
 from chrono.scan.shell.lexer import Budget
 from chrono.scan.shell.parser import parse
 from tests.unit.scan.shell.grammar import Grammar
+from tests.waiting import LONG_S
 
 BASH = shutil.which("bash") or ""
 needs_bash = pytest.mark.skipif(not BASH, reason="there is no bash here to ask")
@@ -24,7 +25,10 @@ _SIGNS = "'\"`$(){}[]|&;<>\\\n #=*!~"
 
 def bash_takes(text: str) -> bool:
     asked = subprocess.run(
-        [BASH, "--norc", "-O", "extglob", "-n", "-c", text], capture_output=True, timeout=20, errors="surrogateescape"
+        [BASH, "--norc", "-O", "extglob", "-n", "-c", text],
+        capture_output=True,
+        timeout=LONG_S,
+        errors="surrogateescape",
     )
     # A here-document that ends with the text is only warned about.
     return asked.returncode == 0
