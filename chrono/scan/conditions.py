@@ -508,18 +508,18 @@ def _regex(case: Case, pattern: str, where: str) -> bool:
 _OFF = ("none", "false", "no", "0")
 
 
-def _acts(case: Case, harmless: tuple[tuple[str, tuple[tuple[str, frozenset[str]], ...]], ...]) -> bool:
-    """Whether the program does what it is asked, and does not only tell what it would do (`--dry-run`, `--help`)."""
+def _acts(case: Case, *harmless: tuple[tuple[tuple[str, ...], frozenset[str]], ...]) -> bool:
+    """Whether the program does what it is asked, and does not only tell what it would do (`--dry-run`, `--help`);
+    `harmless` are, for each of its names, the words that make it tell, by the subcommand that they stand behind."""
     parsed = case.parsed
-    for name, by_verb in harmless:
-        if name not in case.names:
-            continue
+    for by_verb in harmless:
         told: frozenset[str] = frozenset()
         depth = -1
-        for verb, words in by_verb:
-            path = tuple(verb.split())
+        for path, words in by_verb:
             if len(path) > depth and parsed.words[: len(path)] == path:
                 told, depth = words, len(path)
+        if not told:
+            continue
         for written, value in parsed.flags:
             if value not in _OFF and any(flag_is(parsed.style, written, flag) for flag in told):
                 return False

@@ -229,6 +229,11 @@ def _bound(matcher: Matcher, names: tuple[str, ...]) -> Steps | None:
                 steps.append((_all, able))
         elif kind == "subcommand":
             steps.append((KINDS["subcommand"], (rest[0], frozenset(verb[0] for verb in rest[0]))))  # type: ignore[attr-defined]
+        elif kind == "acts":
+            told = tuple(by_verb for name, by_verb in rest[0] if name in names)  # type: ignore[attr-defined]
+            if told:
+                split = (tuple((tuple(verb.split()), words) for verb, words in by_verb) for by_verb in told)
+                steps.append((KINDS["acts"], tuple(split)))
         else:
             steps.append((KINDS[str(kind)], tuple(_texts(value) for value in rest)))
     return tuple(steps)

@@ -82,17 +82,22 @@ def _scan(text: str, ruleset: Ruleset, world: World, shell: str) -> Scan:
     findings = walk.findings()
     if not text.isascii():
         findings.extend(_confusable(text, findings, ruleset, world, shell))
-    refusals = tuple(dict.fromkeys(walk.refusals))
-    commands = tuple(step.command for step in walk.steps)
+    refusals = tuple(dict.fromkeys(walk.refusals)) if walk.refusals else ()
+    commands = tuple([step.command for step in walk.steps])
     return Scan(text, commands, tuple(findings), refusals, _is_read_only(walk, findings), tuple(walk.followed.items()))
 
 
 def _is_read_only(walk: Walk, findings: list[Finding]) -> bool:
     from chrono.scan.readonly import changes_nothing
 
-    if walk.refusals or not walk.steps or any(redirect.op != "<" for redirect, _ in walk.writes):
+    if walk.refusals or not walk.steps:
         return False
-    return all(changes_nothing(step.command, walk.ground) for step in walk.steps)
+    if walk.writes and any(redirect.op != "<" for redirect, _ in walk.writes):
+        return False
+    for step in walk.steps:  # noqa: SIM110 - a generator costs more than most of the answers
+        if not changes_nothing(step.command, walk.ground):
+            return False
+    return True
 
 
 class Walk:
