@@ -13,13 +13,18 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import partial
 
 from savepoint_measures import Row, cpu_s, medians
 
-from chrono.ids import CommitId
+from chrono.ids import CommitId, TreeId
 from chrono.layout import ProjectLayout
+from chrono.store import tree
 from chrono.store.disk import Disk
+from chrono.store.objects import NewObjects, Objects
+from chrono.store.refs import Refs
 from chrono.store.repository import Store
+from chrono.store.savepoint import encode
 
 CHECKOUT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 MOST_LOOSE = 2500
@@ -106,6 +111,95 @@ def bench_growth(root: str) -> list[Row]:
     ]
 
 
+def bench_history(folder: str, count: int) -> list[Row]:
+    """What reading a store of `count` savepoints costs, whole commands. What they cost with one savepoint counts as
+    their start-up: starting Python, loading chrono, looking at the files."""
+    with tempfile.TemporaryDirectory(dir=folder) as place:
+        long, short = (os.path.join(place, name) for name in ("long", "short"))
+        middle, last = make_history(long, count)
+        _, only = make_history(short, 1)
+        environ = {**os.environ, "CHRONO_HOME": os.path.join(place, "home")}
+        git = ["git", "--git-dir", ProjectLayout(long).repo]
+
+        def run(root: str, *command: str) -> float:
+            silent = subprocess.DEVNULL
+            return cpu_s(
+                lambda: subprocess.run(command, check=True, cwd=root, env=environ, stdout=silent, stderr=silent)
+            )
+
+        rows = []
+        between = ["diff-tree", "-r", middle, last]
+        for name, goal, verb, alone, beside in (
+            ("log / git log -n 30", 3.0, ["log"], ["log"], ["log", "--all", "-n30"]),
+            ("log -n 0 / git log", 3.0, ["log", "-n", "0"], ["log", "-n", "0"], ["log", "--all"]),
+            ("plan / git diff-tree", 3.0, rollback(middle), rollback(only), between),
+            ("plan by a short id / git diff-tree", None, rollback(middle[:12]), rollback(only[:12]), between),
+        ):
+            found = medians(
+                5,
+                {
+                    "own": partial(run, long, sys.executable, "-m", "chrono", *verb),
+                    "start-up": partial(run, short, sys.executable, "-m", "chrono", *alone),
+                    "git": partial(run, long, *git, *beside),
+                },
+            )
+            ratio = (found["own"] - found["start-up"]) / found["git"]
+            detail = ", ".join(f"{what} {seconds * 1000:.1f} ms" for what, seconds in found.items())
+            rows.append(Row(f"{count:,} savepoints", f"P9 {name}, less start-up", ratio, goal, detail))
+    return rows
+
+
+def rollback(commit: str) -> list[str]:
+    return ["rollback", "--dry-run", commit]
+
+
+def make_history(root: str, count: int) -> tuple[CommitId, CommitId]:
+    """A project at `root` with `count` automatic savepoints, an edit each, and one more; the middle one and the last.
+
+    Written without looking at the files, which are as the last holds them: ten thousand scans take minutes.
+    """
+    os.mkdir(root)
+    store = Store.create(ProjectLayout(root))
+    repo, disk = os.fsencode(store.layout.repo), Disk()
+    sink = NewObjects(Objects(os.path.join(repo, b"objects"), disk))
+    texts = [b"x = %d\n" % number * 60 for number in range(12 * 10)]
+    folders = [[sink.put(b"blob", text) for text in texts[start : start + 10]] for start in range(0, 120, 10)]
+
+    def made(blobs: list[bytes]) -> bytes:
+        return sink.put(b"tree", tree.build((b"f%d.py" % at, tree.FILE, oid) for at, oid in enumerate(blobs)))
+
+    trees = [made(blobs) for blobs in folders]
+    refs = {}
+    for number in range(1, count + 1):
+        at, inside = divmod(number % 120, 10)
+        texts[number % 120] = b"y = %d\n" % number * 60
+        folders[at][inside] = sink.put(b"blob", texts[number % 120])
+        trees[at] = made(folders[at])
+        top = sink.put(b"tree", tree.build((b"d%d" % place, tree.FOLDER, oid) for place, oid in enumerate(trees)))
+        trailers = savepoint_trailers(number)
+        at_ns = time.time_ns() - (count - number) * 60_000_000_000
+        raw = encode(TreeId(top.hex()), None, (), "bench", at_ns, f"before {number}", trailers)
+        refs[f"refs/chrono/auto/{number}"] = sink.put(b"commit", raw).hex()
+    sink.flush()
+    Refs(repo, disk).take_in(refs)
+    for number, text in enumerate(texts):
+        folder = os.path.join(root, f"d{number // 10}")
+        os.makedirs(folder, exist_ok=True)
+        with open(os.path.join(folder, f"f{number % 10}.py"), "wb") as file:
+            file.write(text)
+    last = save_unsynced(store, count)  # which leaves a cache of what the files are, as every savepoint does
+    return CommitId(refs[f"refs/chrono/auto/{(count + 1) // 2}"]), last
+
+
+def savepoint_trailers(number: int) -> tuple[tuple[str, str], ...]:
+    return (
+        ("Chrono-Kind", "auto"),
+        ("Chrono-Branch", "main"),
+        ("Chrono-Agent", "bench"),
+        ("Chrono-Command", f"command {number}"),
+    )
+
+
 class Unsynced(Disk):
     """Sizes do not depend on syncs, and a thousand savepoints wait long for them."""
 
@@ -148,12 +242,7 @@ def grow(root: str, saves: int, edits: int) -> tuple[int, int, Store]:
 
 
 def save_unsynced(store: Store, number: int) -> CommitId:
-    trailers = (
-        ("Chrono-Kind", "auto"),
-        ("Chrono-Branch", "main"),
-        ("Chrono-Agent", "bench"),
-        ("Chrono-Command", f"command {number}"),
-    )
+    trailers = savepoint_trailers(number)
     with store.lock(30):
         capture = store.capture()
         commit = store.write_commit(

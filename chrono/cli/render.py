@@ -95,8 +95,10 @@ class Screen:
     def table(self, rows: Sequence[Sequence[Part]], *, gap: int = 2, indent: int = 0) -> None:
         """Rows in aligned columns; on a terminal the last column is cut to fit."""
         cells = [[safe(_plain(cell)) for cell in row] for row in rows]
-        widths = [max(columns(row[index]) for row in cells if index < len(row)) for index in range(_most(cells))]
-        for row, texts in zip(rows, cells, strict=True):
+        sizes = [[columns(text) for text in row] for row in cells]
+        widths = [max(row[index] for row in sizes if index < len(row)) for index in range(_most(cells))]
+        lines = []
+        for row, texts, taken in zip(rows, cells, sizes, strict=True):
             used = indent
             line = " " * indent
             for index, (cell, text) in enumerate(zip(row, texts, strict=True)):
@@ -105,10 +107,12 @@ class Screen:
                     text = cut(text, max(self.width - used, 8))
                 line += self._styled(text, cell, self._colour_out)
                 if not last:
-                    pad = widths[index] - columns(text) + gap
+                    pad = widths[index] - taken[index] + gap
                     line += " " * pad
-                    used += columns(text) + pad
-            self._put(self._out, line.rstrip(" "))
+                    used += widths[index] + gap
+            lines.append(line.rstrip(" "))
+        if lines:
+            self._put(self._out, "\n".join(lines))
 
     def value(self, value: object) -> None:
         """One JSON value on one line: ASCII only, so that no name can break it."""

@@ -174,7 +174,7 @@ class History:
     def _ids(self) -> Iterator[str]:
         """The ids of what `walk` gives. The refs name nearly all of them, so hardly a commit is read."""
         for prefix in (AUTO, RESCUE):
-            yield from (oid for _, oid in self._refs.newest_first(prefix))
+            yield from self._refs.all_below(prefix).values()
         merging = self._refs.read(MERGE)
         if merging is not None:
             yield merging

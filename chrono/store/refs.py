@@ -28,6 +28,8 @@ STALE_LOCK_S = 2.0
 """git holds the lock of a ref for milliseconds; no other chrono works while we hold the store lock."""
 
 _NAME = re.compile(r"refs(?:/(?![.])(?:(?!\.\.|@\{)[^\x00-\x20\x7f~^:?*\[\\/])+)+")
+_PACKED = re.compile(r"^([0-9a-f]{40}) ([^\n]*)$", re.MULTILINE)
+_ASIDE = re.compile(r"^(?:[#^][^\n]*)?$", re.MULTILINE)
 _OID = re.compile(rb"[0-9a-f]{40}")
 
 
@@ -58,6 +60,10 @@ class Refs:
 
     def below(self, prefix: str) -> list[tuple[str, str]]:
         """(name, id) of all refs below `prefix`, which ends in "/"; numbers by value, else by name."""
+        return sorted(self.all_below(prefix).items(), key=lambda item: _order(item[0]))
+
+    def all_below(self, prefix: str) -> dict[str, str]:
+        """The same by name, in no order."""
         while True:
             packed = self._read_packed()
             found = {name: oid for name, oid in packed.items() if name.startswith(prefix)}
@@ -66,7 +72,7 @@ class Refs:
                 if oid is not None:
                     found[name] = oid
             if self._read_packed() is packed:  # else loose ones were packed meanwhile, and are in neither list
-                return sorted(found.items(), key=lambda item: _order(item[0]))
+                return found
 
     def newest_first(self, prefix: str) -> Iterator[tuple[str, str]]:
         """The refs directly below `prefix` from the end: names, then falling numbers; each is read at its turn."""
@@ -302,15 +308,19 @@ class Refs:
             return self._packed
         stamp = (found.st_ino, found.st_size, found.st_mtime_ns)
         if stamp != self._packed_stamp:
-            packed = {}
-            for line in (_content(path) or b"").split(b"\n"):
-                if line and line[:1] not in (b"#", b"^"):
-                    oid, _, name = line.partition(b" ")
-                    key = name.decode("utf-8", "surrogateescape")
-                    packed[key] = _oid(key, oid)
+            packed = _packed_refs(_content(path) or b"")
             self._packed, self._packed_stamp = packed, stamp
             self._packed_names = {}
         return self._packed
+
+
+def _packed_refs(data: bytes) -> dict[str, str]:
+    """The refs in a `packed-refs`, some ten thousand of them. Raises StoreError."""
+    text = data.decode("utf-8", "surrogateescape")
+    found = _PACKED.findall(text)
+    if len(found) != text.count("\n") + 1 - len(_ASIDE.findall(text)):
+        raise StoreError("packed-refs of the hidden repository is damaged", "run chrono doctor")
+    return {name: oid for oid, name in found}
 
 
 def _content(path: bytes) -> bytes | None:
