@@ -30,6 +30,7 @@ def run(
     Takes chrono's hook out of every settings file it was written into, and stops the service. Savepoints, log, keys
     and witness stay unless --purge says otherwise; keys and witness always do.
     """
+    from chrono.audit.pin import pin_of_path, remove_pin
     from chrono.guard.install import uninstall_everywhere
     from chrono.guard.resident import stop
     from chrono.layout import find_project
@@ -55,6 +56,9 @@ def run(
                 f"this project's log cannot be read, so its addresses of remotes may still lie in {home.root}/remotes"
             )
         shutil.rmtree(layout.dir)
+        pin = pin_of_path(home, layout.dir)
+        if pin is not None:  # else the next init here would take the missing log for a deed of somebody else
+            remove_pin(home, pin.log)
     if json:
         screen.value(
             {

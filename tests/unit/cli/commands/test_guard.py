@@ -59,6 +59,8 @@ def test_purge_deletes_the_savepoints_only_when_meant(guarded: Path, chrono: Any
     assert (guarded / ".chrono").is_dir()
     assert chrono("uninstall", "--purge", "--yes").code == 0
     assert not (guarded / ".chrono").exists()
+    assert chrono("init").code == 0, "who deleted it on purpose can begin again"
+    assert chrono("audit", "--verify").code == 0
 
 
 def test_doctor_is_content_where_all_is_well_and_names_each_gap(project: Path, chrono: Any) -> None:
