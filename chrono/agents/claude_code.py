@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 
-from chrono.agents.payload import Dialect, Tool, plain, read_object, to_stderr
+from chrono.agents.payload import SEARCH, Dialect, Tool, plain, read_object, to_stderr
 from chrono.agents.payload import decode as decode_body
 from chrono.agents.protocol import API_VERSION, SELF_TEST, SUBFOLDER, WORKTREE, Call, Decision, Inspection, Reply
 
@@ -31,11 +31,12 @@ DIALECT = Dialect(
         "NotebookEdit": Tool("edit", "notebook_path", True),
         "Read": Tool("read", "file_path"),
         "NotebookRead": Tool("read", "notebook_path"),
+        "Grep": SEARCH,
     },
     # What a subagent does comes as calls of its own.
     harmless=frozenset(
         """
-        Agent AskUserQuestion BashOutput EnterPlanMode ExitPlanMode Glob Grep KillBash KillShell LS
+        Agent AskUserQuestion BashOutput EnterPlanMode ExitPlanMode Glob KillBash KillShell LS
         ListMcpResourcesTool LSP ReadMcpResourceTool SendMessage Skill Task TaskCreate TaskGet TaskList TaskOutput
         TaskStop TaskUpdate TodoRead TodoWrite ToolSearch WebFetch WebSearch
         """.split()

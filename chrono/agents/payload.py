@@ -24,7 +24,7 @@ class Tool(NamedTuple):
     """What a tool of a client does. `key`: the member of its input that names the command, the file or the patch.
 
     `kind` as in Call; "patch" is an edit whose `key` holds a patch that names its files itself. `many`: the member is
-    a list of texts (one text is taken too).
+    a list of texts (one text is taken too). A "read" without a `key` reads whatever its members name, if any.
     """
 
     kind: str
@@ -32,6 +32,10 @@ class Tool(NamedTuple):
     changes: bool = False
     shell: str = "bash"
     many: bool = False
+
+
+SEARCH = Tool("read", "")
+"""A tool that looks through files and says what stands in them: of one that it is given, all of it."""
 
 
 def server_of(tool: str, body: Body) -> str | None:
@@ -74,8 +78,17 @@ class Dialect(NamedTuple):
     server: Callable[[str, Body], str | None] = server_of
 
 
-_COMMAND_KEYS = ("command", "cmd", "commands", "script", "shell", "shell_command", "bash", "sh")
-_PATH_KEYS = ("path", "file_path", "filepath", "filename", "file", "paths", "source", "destination", "target", "to")
+_COMMAND_KEYS = frozenset("command cmd commands commandline script shell shellcommand bash sh".split())
+_TYPED_KEYS = frozenset("chars data input keys stdin text".split())
+_PATH_KEYS = frozenset(
+    """
+    absolutepath destination dirpath directory file filename filepath filepaths files include path paths searchpath
+    source target targetfile to
+    """.split()
+)
+"""Members in small letters without `_`: servers and clients write them as they like."""
+
+_SHELL_WORDS = frozenset("bash command console powershell process pty shell stdin terminal tty".split())
 _CHANGE_WORDS = frozenset(
     """
     append apply chmod copy cp create delete edit insert mkdir move mv overwrite patch put remove rename replace rm
@@ -156,6 +169,9 @@ def with_tool(dialect: Dialect, call: Call, tool: str, given: Body, body: Body) 
 
 
 def _known_tool(known: Tool, call: Call, tool: str, given: Body) -> Call:
+    if known.kind == "read" and not known.key:
+        paths = _found(given, _PATH_KEYS)
+        return call._replace(kind="read" if paths else "other", paths=paths)
     value = given.get(known.key)
     given_texts: list[object] = value if known.many and isinstance(value, list) else [value]
     texts = [text for text in given_texts if isinstance(text, str)]
@@ -180,13 +196,32 @@ def patched(text: str, tool: str = "the patch") -> tuple[str, ...]:
 
 
 def _mcp(call: Call, tool: str, server: str, given: Body) -> Call:
-    """A tool of an MCP server, or one that nobody knows: what looks like a command is one; what looks like a path
-    counts for tools that write."""
-    short = tool.removeprefix("mcp").lstrip("_").removeprefix(server).lstrip("_-")
-    words = {word.lower() for word in _WORD.findall(short)}
-    commands = [text for key in _COMMAND_KEYS for text in _texts(given.get(key), join=key != "commands")]
-    paths = [text for key in _PATH_KEYS for text in _texts(given.get(key), join=False)] if words & _CHANGE_WORDS else []
-    return call._replace(kind="mcp", server=server or None, commands=tuple(commands), paths=tuple(paths), changes=True)
+    """A tool of an MCP server, or one that nobody knows: what looks like a command is one, and so is what is typed into
+    a shell; what looks like a path counts for tools that write."""
+    words = {word.lower() for word in _WORD.findall(tool)}  # the server's name, too: some adapters only guess it
+    commands = _found(given, _COMMAND_KEYS | _TYPED_KEYS if words & _SHELL_WORDS else _COMMAND_KEYS, join=True)
+    paths = _found(given, _PATH_KEYS) if words & _CHANGE_WORDS else ()
+    return call._replace(kind="mcp", server=server or None, commands=commands, paths=paths, changes=True)
+
+
+def _found(given: Body, keys: frozenset[str], *, join: bool = False) -> tuple[str, ...]:
+    """The texts of all members called as `keys` say, at any depth. `join`: a list of texts is one command's words."""
+    found: list[str] = []
+    left: list[object] = [given]
+    while left:
+        value = left.pop(0)
+        if isinstance(value, list):
+            left.extend(item for item in value if isinstance(item, dict | list))
+        if not isinstance(value, dict):
+            continue
+        for name, inner in value.items():
+            key = name.lower().replace("_", "")
+            texts = _texts(inner, join=join and key != "commands") if key in keys else []
+            if texts:
+                found.extend(texts)
+            elif isinstance(inner, dict | list):
+                left.append(inner)
+    return tuple(found)
 
 
 def _texts(value: object, *, join: bool) -> list[str]:

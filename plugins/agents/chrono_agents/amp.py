@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 
-from chrono.agents.payload import Dialect, Tool
+from chrono.agents.payload import SEARCH, Dialect, Tool
 from chrono_agents.client import UNTRIED, Body, Client, Own
 from chrono_agents.opencode import does, refuse
 
@@ -80,9 +80,11 @@ ADAPTER = Client(
             "edit_file": Tool("edit", "path", True),
             "apply_patch": Tool("patch", "patchText", True),
             "Read": Tool("read", "path"),
+            "Grep": SEARCH,
+            "look_at": SEARCH,
         },
         harmless=frozenset(
-            "finder glob Grep look_at librarian mermaid oracle read_thread find_thread read_web_page skill Task "
+            "finder glob librarian mermaid oracle read_thread find_thread read_web_page skill Task "
             "todo_read todo_write web_search".split()
         ),
     ),

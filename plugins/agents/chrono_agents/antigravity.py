@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from chrono.agents.hooktree import TIMEOUT_S, HookTree, every_tool, scalar
 from chrono.agents.jsontext import Node
-from chrono.agents.payload import Dialect, Tool
+from chrono.agents.payload import SEARCH, Dialect, Tool
 from chrono.agents.protocol import OPEN_FAILURE
 from chrono_agents.client import UNTRIED, Client, Listed
 from chrono_agents.gemini import does, refuse
@@ -62,10 +62,11 @@ ADAPTER = Client(
             "replace_file_content": Tool("edit", "TargetFile", True),
             "multi_replace_file_content": Tool("edit", "TargetFile", True),
             "view_file": Tool("read", "AbsolutePath"),
+            "grep_search": SEARCH,
         },
         harmless=frozenset(
             """
-            codebase_search command_status find_by_name grep_search list_dir read_url_content search_web task_boundary
+            codebase_search command_status find_by_name list_dir read_url_content search_web task_boundary
             view_code_item view_content_chunk view_file_outline
             """.split()
         ),

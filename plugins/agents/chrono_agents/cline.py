@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 
-from chrono.agents.payload import Dialect, Tool, to_stderr
+from chrono.agents.payload import SEARCH, Dialect, Tool, to_stderr
 from chrono.agents.protocol import OPEN_FAILURE, PayloadRefused, Reply
 from chrono_agents.client import Body, Client, Own, as_json, said
 
@@ -79,11 +79,13 @@ ADAPTER = Client(
             "replace_in_file": Tool("edit", "path", True),
             "apply_patch": Tool("patch", "input", True),
             "read_file": Tool("read", "path"),
+            "read_files": SEARCH,
+            "search_files": SEARCH,
         },
         harmless=frozenset(
             """
             ask_followup_question ask_question attempt_completion fetch_web_content list_files new_task
-            plan_mode_respond read_files search_codebase search_files skills spawn_agent submit_and_exit
+            plan_mode_respond search_codebase skills spawn_agent submit_and_exit
             """.split()
         ),
         event_key="hookName",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 
-from chrono.agents.payload import Dialect, Tool, to_stderr
+from chrono.agents.payload import SEARCH, Dialect, Tool, to_stderr
 from chrono.agents.protocol import SUBFOLDER, PayloadRefused, Reply
 from chrono_agents.client import Body, Client, Own, as_json, said
 
@@ -77,9 +77,10 @@ ADAPTER = Client(
             "replace_string_in_file": Tool("edit", "filePath", True),
             "apply_patch": Tool("patch", "patch", True),
             "view": Tool("read", "path"),
+            "grep": SEARCH,
         },
         harmless=frozenset(
-            "ask_user glob grep list_agents list_bash read_agent read_bash report_intent skill stop_bash task "
+            "ask_user glob list_agents list_bash read_agent read_bash report_intent skill stop_bash task "
             "update_todo web_fetch web_search".split()
         ),
         tool_key="toolName",

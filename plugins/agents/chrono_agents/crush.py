@@ -6,7 +6,7 @@ It has no event after a tool, and its subagents pass no hook at all.
 from __future__ import annotations
 
 from chrono.agents.hooktree import TIMEOUT_S, HookTree, Place, long_enough, scalar
-from chrono.agents.payload import Body, Dialect, Tool, to_stderr
+from chrono.agents.payload import SEARCH, Body, Dialect, Tool, to_stderr
 from chrono.agents.protocol import OPEN_FAILURE, Reply
 from chrono_agents.client import UNTRIED, Client, Listed, as_json, does_like_claude
 
@@ -63,9 +63,10 @@ ADAPTER = Client(
             "edit": Tool("edit", "file_path", True),
             "multiedit": Tool("edit", "file_path", True),
             "view": Tool("read", "file_path"),
+            "grep": SEARCH,
         },
         harmless=frozenset(
-            "agent agentic_fetch diagnostics fetch glob grep job_kill job_output ls references sourcegraph todos "
+            "agent agentic_fetch diagnostics fetch glob job_kill job_output ls references sourcegraph todos "
             "web_fetch web_search".split()
         ),
         event_key="event",

@@ -6,7 +6,7 @@ One event name that the client does not know may void the whole file, so only th
 from __future__ import annotations
 
 from chrono.agents.hooktree import TIMEOUT_S, HookTree, Place, long_enough, scalar
-from chrono.agents.payload import Body, Dialect, Tool, to_stderr
+from chrono.agents.payload import SEARCH, Body, Dialect, Tool, to_stderr
 from chrono.agents.protocol import Reply
 from chrono_agents.client import UNTRIED, Client, Listed, as_json, said
 
@@ -88,8 +88,9 @@ ADAPTER = Client(
             "Write": Tool("write", "file_path", True),
             "Delete": Tool("write", "file_path", True),
             "Read": Tool("read", "file_path"),
+            "Grep": SEARCH,
         },
-        harmless=frozenset("Glob Grep List Ls ReadLints SemanticSearch Task TodoWrite WebFetch WebSearch".split()),
+        harmless=frozenset("Glob List Ls ReadLints SemanticSearch Task TodoWrite WebFetch WebSearch".split()),
         session_key="conversation_id",
         server=server_of,
     ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chrono.agents.hooktree import TIMEOUT_S, HookTree, every_tool
-from chrono.agents.payload import Dialect, Tool
+from chrono.agents.payload import SEARCH, Dialect, Tool
 from chrono.agents.protocol import OPEN_FAILURE
 from chrono_agents.client import UNTRIED, Client, Listed, does_like_claude, probe_like_claude, refuse_like_claude
 
@@ -31,8 +31,9 @@ ADAPTER = Client(
             "write": Tool("write", "file_path", True),
             "edit": Tool("edit", "file_path", True),
             "read": Tool("read", "file_path"),
+            "grep": SEARCH,
         },
-        harmless=frozenset("glob grep ls task todo_write web_fetch web_search".split()),
+        harmless=frozenset("glob ls task todo_write web_fetch web_search".split()),
     ),
     settings=Listed(TREE),
     paths={"project": ".devin/config.json", "user": ".config/devin/config.json"},

@@ -6,7 +6,7 @@ Its file lists the events at the top, its calls have no id, and an `ask` lets th
 from __future__ import annotations
 
 from chrono.agents.hooktree import TIMEOUT_S, HookTree, every_tool
-from chrono.agents.payload import Dialect, Tool
+from chrono.agents.payload import SEARCH, Dialect, Tool
 from chrono.agents.protocol import OPEN_FAILURE
 from chrono_agents.client import Client, Listed, does_like_claude, probe_like_claude, refuse_like_claude
 
@@ -48,9 +48,10 @@ ADAPTER = Client(
             "MultiEdit": Tool("edit", "file_path", True),
             "ApplyPatch": Tool("patch", "input", True),
             "Read": Tool("read", "file_path"),
+            "Grep": SEARCH,
         },
         harmless=frozenset(
-            "AskUser ExitSpecMode FetchUrl Glob Grep LS Skill Task TaskOutput TodoWrite ToolSearch WebSearch".split()
+            "AskUser ExitSpecMode FetchUrl Glob LS Skill Task TaskOutput TodoWrite ToolSearch WebSearch".split()
         ),
     ),
     settings=Listed(TREE),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from chrono.agents.hooktree import TIMEOUT_S, HookTree, Place, long_enough, scalar
 from chrono.agents.jsontext import Node
-from chrono.agents.payload import Body, Dialect, Tool, to_stderr
+from chrono.agents.payload import SEARCH, Body, Dialect, Tool, to_stderr
 from chrono.agents.protocol import OPEN_FAILURE, SUBFOLDER, WORKTREE, Reply
 from chrono_agents.client import Client, Listed, as_json, said
 
@@ -21,12 +21,13 @@ TOOLS = {
     "edit": Tool("edit", "file_path", True),
     "notebook_edit": Tool("edit", "notebook_path", True),
     "read_file": Tool("read", "file_path"),
+    **dict.fromkeys(("read_many_files", "grep", "grep_search", "search_file_content"), SEARCH),
 }
 HARMLESS = frozenset(
     """
     activate_skill agent ask_user codebase_investigator complete_task enter_plan_mode exit_plan_mode get_internal_docs
-    glob google_web_search grep grep_search invoke_agent list_directory read_many_files save_memory search_file_content
-    skill task todo_write web_fetch web_search write_todos
+    glob google_web_search invoke_agent list_directory save_memory skill task todo_write web_fetch web_search
+    write_todos
     """.split()
 )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from chrono.agents.payload import Body, Dialect, Tool
+from chrono.agents.payload import SEARCH, Body, Dialect, Tool
 from chrono.agents.protocol import OPEN_FAILURE, PayloadRefused
 from chrono_agents.client import UNTRIED, Client, Own, does_like_claude, probe_like_claude, refuse_like_claude
 
@@ -57,13 +57,12 @@ ADAPTER = Client(
             "execute_cmd": _SHELL,
             "write": _WRITE,
             "fs_write": _WRITE,
+            "grep": SEARCH,
             "str_replace": Tool("edit", "path", True),
             "read": _READ,
             "fs_read": _READ,
         },
-        harmless=frozenset(
-            "glob grep introspect knowledge report_issue thinking todo_list web_fetch web_search".split()
-        ),
+        harmless=frozenset("glob introspect knowledge report_issue thinking todo_list web_fetch web_search".split()),
         server=server_of,
     ),
     settings=Own("kiro", "PreToolUse", render),

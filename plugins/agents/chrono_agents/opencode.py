@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 
-from chrono.agents.payload import Dialect, Tool, to_stderr
+from chrono.agents.payload import SEARCH, Dialect, Tool, to_stderr
 from chrono.agents.protocol import Reply
 from chrono_agents.client import Body, Client, Own
 
@@ -52,9 +52,10 @@ TOOLS = {
     "patch": Tool("patch", "patchText", True),
     "apply_patch": Tool("patch", "patchText", True),
     "read": Tool("read", "filePath"),
+    "grep": SEARCH,
 }
 HARMLESS = frozenset(
-    "batch codesearch glob grep invalid list lsp plan_enter plan_exit question skill task todoread todowrite webfetch "
+    "codesearch glob invalid list lsp plan_enter plan_exit question skill task todoread todowrite webfetch "
     "websearch".split()
 )
 

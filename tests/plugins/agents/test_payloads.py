@@ -210,3 +210,44 @@ def test_amp_has_the_plugin_send_what_others_send_themselves() -> None:
     assert (call.kind, call.commands, call.call_id) == ("shell", ("ls",), "c")
     assert like_claude("amp", "tool.call", "apply_patch", {"patchText": PATCH}).paths[0] == "a.txt"
     assert like_claude("amp", "tool.result", "create_file", {"path": "x"}).event == "post"
+
+
+@pytest.mark.parametrize(
+    ("client", "tool", "given", "paths"),
+    [
+        ("gemini", "grep_search", {"pattern": "KEY", "dir_path": "/home/u/.ssh"}, ("/home/u/.ssh",)),
+        ("qwen", "read_many_files", {"paths": ["a", "b/c"]}, ("a", "b/c")),
+        ("droid", "Grep", {"pattern": "."}, ()),
+        ("opencode", "grep", {"pattern": ".", "path": "x", "include": "*.pem"}, ("x", "*.pem")),
+    ],
+)
+def test_what_looks_through_files_reads_those_it_names(
+    client: str, tool: str, given: dict[str, object], paths: tuple[str, ...]
+) -> None:
+    event = {"gemini": "BeforeTool", "opencode": "tool.execute.before"}.get(client, "PreToolUse")
+    call = like_claude(client, event, tool, given)
+    assert (call.kind, call.paths, call.changes) == ("read" if paths else "other", paths, False)
+
+
+def test_cline_reads_several_files_at_once() -> None:
+    read = {"id": "c", "name": "read_files", "input": {"files": [{"path": "/a"}, {"path": "/b", "start_line": 2}]}}
+    call = decode("cline", taskId="t", workspaceRoots=[P], hookName="tool_call", tool_call=read)
+    assert (call.kind, call.paths) == ("read", ("/a", "/b"))
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "commands", "paths"),
+    [
+        ("batch", {"tool_calls": [{"tool": "bash", "parameters": {"command": "ls"}}]}, ("ls",), ()),
+        ("write_bash", {"shellId": "1", "input": "curl x | sh\n"}, ("curl x | sh\n",), ()),
+        ("send_to_terminal", {"id": 3, "keys": ["ls", "-l"]}, ("ls -l",), ()),
+        ("run_it", {"CommandLine": "ls"}, ("ls",), ()),
+        ("write_files", {"files": [{"path": "a", "content": "x"}, {"filePath": "b"}]}, (), ("a", "b")),
+        ("say", {"input": "rm -rf /", "files": [{"path": "a"}]}, (), ()),
+    ],
+)
+def test_an_unknown_tool_is_looked_into_at_any_depth(
+    tool: str, given: dict[str, object], commands: tuple[str, ...], paths: tuple[str, ...]
+) -> None:
+    call = like_claude("opencode", "tool.execute.before", tool, given)
+    assert (call.kind, call.commands, call.paths) == ("mcp", commands, paths)
