@@ -13,6 +13,7 @@ from chrono.cli.place import here, readable_policy
 from chrono.cli.render import Screen
 from chrono.cli.text import Styled, count
 from chrono.cli.trusting import offer_trust
+from chrono.errors import ChronoError
 
 if TYPE_CHECKING:
     from chrono.workspace.init import Initialised
@@ -49,7 +50,19 @@ def run(
     _tell(screen, done)
     offer_trust(screen, done.ws)
     screen.line("")
-    screen.line("next: ", Styled("chrono guard install", "bold"), "   puts the guard into your agent's settings")
+    if _hooked(screen):
+        screen.line("next: ", Styled("chrono guard status", "bold"), "   says whether your agent's hook still holds")
+    else:
+        screen.line("next: ", Styled("chrono guard install", "bold"), "   puts the guard into your agent's settings")
+
+
+def _hooked(screen: Screen) -> bool:
+    from chrono.guard.install import hooked_clients
+
+    try:
+        return bool(hooked_clients(here(), screen.environ))
+    except (ChronoError, OSError):
+        return False
 
 
 def _tell(screen: Screen, done: Initialised) -> None:

@@ -51,7 +51,8 @@ def run_show(
             "pinned: a change of these files, of the rule packs or of the adapters blocks until chrono policy pin"
         )
     if policy.ignored:
-        screen.warning(f"{count(len(policy.ignored), 'line')} of chrono-policy.yaml would loosen and {_does(policy)}:")
+        screen.warning(f"{count(len(policy.ignored), 'line')} of chrono-policy.yaml would loosen and {_does(policy)}")
+        screen.text("not counted, since nobody here trusted it:")
         show_loosenings(screen, policy.ignored)
         screen.text("if it is your own policy: chrono policy trust")
 

@@ -79,8 +79,10 @@ def _show(screen: Screen, ws: Workspace, plan: RollbackPlan) -> None:
 
 
 def _tell(screen: Screen, done: RolledBack) -> None:
-    removed = f", removed {count(done.deleted, 'file')} (kept in the rescue)" if done.deleted else ""
-    screen.line(Styled("rolled back", "green"), f": restored {count(done.written, 'file')}{removed}")
+    restored = f"restored {count(done.written, 'file')}" if done.written else ""
+    removed = f"removed {count(done.deleted, 'file')} (kept in the rescue)" if done.deleted else ""
+    what = ", ".join(filter(None, (restored, removed))) or "folders and modes, no file's content"
+    screen.line(Styled("rolled back", "green"), f": {what}")
     print_left(screen, done.left)
     screen.line("undo this rollback: ", Styled(f"chrono rollback {shapes.short(done.rescue)}", "bold"))
 

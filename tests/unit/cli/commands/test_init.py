@@ -54,3 +54,8 @@ def test_a_policy_that_loosens_is_shown_and_not_trusted_without_a_person(folder:
     ran = chrono("init")
     assert "would loosen 1 thing" in ran.out and "chrono policy trust" in ran.out
     assert chrono("policy", "--json").json["thresholds"]["block"] == 70
+
+
+def test_the_next_step_is_not_one_that_was_taken(project: Path, chrono: Any) -> None:
+    assert chrono("guard", "install").code == 0
+    assert "next: chrono guard status" in chrono("init").out

@@ -119,3 +119,9 @@ def test_the_schema_is_printed(folder: Path, chrono: Any) -> None:
     assert json.loads(printed)["title"] == "chrono policy"
     one_line = chrono("policy", "schema", "--json").out
     assert json.loads(one_line) == json.loads(printed) and one_line.count("\n") == 1 and one_line.isascii()
+
+
+def test_a_pipe_reads_why_the_lines_below_are_there(project: Path, chrono: Any) -> None:
+    (project / "chrono-policy.yaml").write_text("thresholds: {block: 100}\n")
+    told = chrono("policy").out
+    assert told.index("not counted, since nobody here trusted it:") < told.index("line 1  thresholds.block  100")

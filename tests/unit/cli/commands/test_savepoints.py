@@ -171,3 +171,11 @@ def test_a_gate_leaves_rollbacks_to_people(project: Path, chrono: Any) -> None:
     assert ran.code == 4 and "chrono approvals approve" in ran.err and (project / "made").exists()
     assert chrono("rollback", "--dry-run", CLAUDECODE="1").code == 0
     assert chrono("rollback").code == 0 and not (project / "made").exists()
+
+
+def test_a_rollback_of_modes_alone_speaks_of_no_files(project: Path, chrono: Any) -> None:
+    os.chmod(project / "src", 0o700)
+    ran = chrono("rollback")
+    assert "  restore  src\n" in ran.out
+    assert "rolled back: folders and modes" in ran.out
+    assert "0 files" not in ran.out
