@@ -43,8 +43,21 @@ def statements(nodes: list[Any]) -> tuple[tree.Node, ...]:
 
 
 def expression(node: Any) -> tree.Node:
-    read = _EXPRESSIONS.get(type(node).__name__)
-    return tree.Name("\0unread") if read is None else read(node)
+    read = _BY_CLASS.get(type(node))
+    if read is None:
+        read = _BY_CLASS[type(node)] = _EXPRESSIONS.get(type(node).__name__, _unread)
+    return read(node)
+
+
+_BY_CLASS: dict[type, Callable[[Any], tree.Node]] = {}
+"""_EXPRESSIONS by class, filled as they come up: nothing imports `ast` for it."""
+
+_new: Any = tuple.__new__
+"""Makes what most code consists of without the constructors of `tree`, which cost as much as all else here."""
+
+
+def _unread(node: Any) -> tree.Node:
+    return tree.Name("\0unread")
 
 
 def _expressions(nodes: list[Any]) -> tuple[tree.Node, ...]:
@@ -88,8 +101,10 @@ def _compare(node: Any) -> tree.Node:
 
 
 def _call(node: Any) -> tree.Node:
-    named = tuple([(keyword.arg, expression(keyword.value)) for keyword in node.keywords])
-    return tree.Call(expression(node.func), _expressions(node.args), named, node.lineno)
+    keywords = node.keywords
+    named = tuple([(keyword.arg, expression(keyword.value)) for keyword in keywords]) if keywords else ()
+    made: tree.Call = _new(tree.Call, (expression(node.func), _expressions(node.args), named, node.lineno))
+    return made
 
 
 def _subscript(node: Any) -> tree.Node:
@@ -198,8 +213,21 @@ def _class(node: Any) -> tree.Node:
 
 
 def _constant(node: Any) -> tree.Node:
-    known = isinstance(node.value, _KNOWN_CONSTANTS)
-    return tree.Const(node.value) if known else tree.Name("\0unread")
+    value = node.value
+    if not isinstance(value, _KNOWN_CONSTANTS):
+        return _unread(node)
+    made: tree.Const = _new(tree.Const, (value,))
+    return made
+
+
+def _name(node: Any) -> tree.Node:
+    made: tree.Name = _new(tree.Name, (node.id,))
+    return made
+
+
+def _attribute(node: Any) -> tree.Node:
+    made: tree.Attribute = _new(tree.Attribute, (expression(node.value), node.attr))
+    return made
 
 
 _KNOWN_CONSTANTS = (str, bytes, int, float, type(None))
@@ -207,8 +235,8 @@ _KNOWN_CONSTANTS = (str, bytes, int, float, type(None))
 
 _EXPRESSIONS: dict[str, Callable[[Any], tree.Node]] = {
     "Constant": _constant,
-    "Name": lambda n: tree.Name(n.id),
-    "Attribute": lambda n: tree.Attribute(expression(n.value), n.attr),
+    "Name": _name,
+    "Attribute": _attribute,
     "Call": _call,
     "BinOp": _binary,
     "UnaryOp": lambda n: tree.Unary(_op(n.op), expression(n.operand)),
