@@ -93,6 +93,12 @@ def _parse(argv: tuple[Word, ...], options: Options) -> Parsed:
     style, tables = options
     if style == "slash":
         return _parse_slashes(argv)
+    given = argv[1:]
+    for word in given:
+        if not isinstance(word, str) or word[:1] == "-":
+            break
+    else:
+        return Parsed(style, (), given, None)
     by_verb = _tables(tables)
     with_value = by_verb.get("", _NONE)
     of_verbs = len(by_verb) > ("" in by_verb)
