@@ -125,6 +125,25 @@ class Machine:
       loses cannot be told where a variable is not set).
     """
 
+    # What begins alike is said once: there are too many for Python to keep the attributes of objects compact.
+    kept_chars: int = 0
+    steps: int = 0
+    texts: int = 0
+    source: str = ""
+    here: tuple[int, int] = (0, 0)
+    origin: Origin | None = None
+    redirects: tuple[Redirect, ...] = ()
+    assigns: tuple[tuple[str, str], ...] = ()
+    after: str = "always"
+    choices: Choices | None = None
+    outside: bool = False
+    destroys: bool = False
+    last_status: int = 0
+    recursions: int = 0
+    conditions: int = 0
+    pipes: int = 0
+    background: int = 0
+
     def __init__(
         self,
         world: World,
@@ -150,25 +169,12 @@ class Machine:
         self.copies: dict[str, str] = {}
         self.made: set[str] = set()
         self.fed: dict[str, str] = {}
-        self.kept_chars = 0
         self.budget = Budget()
         self.parsed: dict[tuple[str, str, tuple[int, int] | None], Parsed] = {}
-        self.steps = 0
-        self.texts = 0
-        self.source = ""
-        self.here = (0, 0)
-        self.origin: Origin | None = None
         self.homes: dict[str, tuple[Origin, str]] = {}
-        self.redirects: tuple[Redirect, ...] = ()
-        self.assigns: tuple[tuple[str, str], ...] = ()
-        self.after = "always"
-        self.choices: Choices | None = None
         self.declared: dict[str, Assign] = {}
         self.unset: list[str] = []
-        self.outside = False
-        self.destroys = False
         self.sources: list[Argv] = []
-        self.last_status = 0
         self.processes: list[tuple[str, Process, State]] = []
         self.traps: dict[str, str] = {}
         self.loops: list[LoopFrame] = []
@@ -176,10 +182,6 @@ class Machine:
         self.returns: list[list[State]] = []
         self.exits: list[list[State]] = [[]]
         self.calls: list[Call] = []
-        self.recursions = 0
-        self.conditions = 0
-        self.pipes = 0
-        self.background = 0
 
     # Ports, as methods.
 
