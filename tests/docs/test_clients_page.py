@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from chrono.agents.protocol import SUBFOLDER
+from chrono.agents.protocol import SUBFOLDER, WORKTREE
 from chrono.agents.registry import adapter
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -27,7 +27,9 @@ def test_the_versions_are_those_that_the_tests_run() -> None:
 def test_what_a_client_does_not_do_is_among_its_gaps() -> None:
     waits = next(row for name, row in ROWS.items() if name.startswith("the hook outlasts"))
     below = next(row for name, row in ROWS.items() if name.startswith("started in a subfolder"))
+    linked = next(row for name, row in ROWS.items() if name.startswith("in a linked work tree"))
     for client in CLIENTS:
         gaps = adapter(client).gaps("project")
         assert waits[client].startswith("runs") == any("outlasts its time" in gap for gap in gaps), client
         assert (below[client] == "not guarded") == (SUBFOLDER in gaps), client
+        assert (linked[client] == "not guarded") == (WORKTREE in gaps), client

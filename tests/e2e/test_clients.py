@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from chrono.agents.protocol import WORKTREE
 from chrono.agents.registry import adapter
 from tests.e2e import mcp_files, other_clients
 from tests.e2e.fake_models import Before, FakeModel, ToolUse, Turn
@@ -268,7 +269,9 @@ def test_a_linked_work_tree_is_guarded_or_doctor_says_that_it_is_not(scene: Scen
     scene.git("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "x")
     scene.git("worktree", "add", "-q", str(linked))
     scene.play([[scene.wicked("bare")]], project=linked)
-    if (linked / "bare").exists():
+    told = WORKTREE in adapter(scene.client.name).gaps(scene.client.scope)
+    assert (linked / "bare").exists() == told
+    if told:
         assert "no agent client is guarded in this folder" in scene.doctor(linked).stdout
 
 

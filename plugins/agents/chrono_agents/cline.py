@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 
 from chrono.agents.payload import SEARCH, Dialect, Tool, to_stderr
-from chrono.agents.protocol import OPEN_FAILURE, PayloadRefused, Reply
+from chrono.agents.protocol import OPEN_FAILURE, WORKTREE, PayloadRefused, Reply
 from chrono_agents.client import Body, Client, Own, as_json, said
 
 
@@ -98,5 +98,5 @@ ADAPTER = Client(
     probe=probe,
     reshape=reshape,
     programs=("cline",),
-    misses={"": ("a refusal ends the whole run of the agent", OPEN_FAILURE)},
+    misses={"project": (WORKTREE,), "": ("a refusal ends the whole run of the agent", OPEN_FAILURE)},
 )

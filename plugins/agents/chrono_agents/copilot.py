@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 
 from chrono.agents.payload import SEARCH, Dialect, Tool, to_stderr
-from chrono.agents.protocol import SUBFOLDER, PayloadRefused, Reply
+from chrono.agents.protocol import SUBFOLDER, WORKTREE, PayloadRefused, Reply
 from chrono_agents.client import Body, Client, Own, as_json, said
 
 
@@ -97,7 +97,7 @@ ADAPTER = Client(
     reshape=reshape,
     programs=("copilot",),
     misses={
-        "project": (SUBFOLDER, "a folder that is not trusted has no hooks"),
+        "project": (SUBFOLDER, WORKTREE, "a folder that is not trusted has no hooks"),
         "": ("where the hook outlasts its time, this client lets the call run",),
     },
 )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from chrono.agents.hooktree import TIMEOUT_S, HookTree, every_tool
 from chrono.agents.payload import SEARCH, Dialect, Tool
-from chrono.agents.protocol import OPEN_FAILURE
+from chrono.agents.protocol import OPEN_FAILURE, WORKTREE
 from chrono_agents.client import Client, Listed, does_like_claude, probe_like_claude, refuse_like_claude
 
 _MATCHED = ("PreToolUse", "PostToolUse")
@@ -61,5 +61,5 @@ ADAPTER = Client(
     probe=probe_like_claude("Execute", permission_mode="off"),
     after_exit=2,
     programs=("droid",),
-    misses={"": (OPEN_FAILURE,)},
+    misses={"project": (WORKTREE,), "": (OPEN_FAILURE,)},
 )

@@ -1,4 +1,7 @@
-"""Owns the hook protocol of the Kilo CLI (runs of version 7.7.9): opencode's, from folders of its own."""
+"""Owns the hook protocol of the Kilo CLI (runs of version 7.7.9): opencode's, from folders of its own.
+
+It differs in a linked work tree: there it loads the plugins of the main one, too.
+"""
 
 from __future__ import annotations
 

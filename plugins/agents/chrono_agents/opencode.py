@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 
 from chrono.agents.payload import SEARCH, Dialect, Tool, to_stderr
-from chrono.agents.protocol import Reply
+from chrono.agents.protocol import WORKTREE, Reply
 from chrono_agents.client import Body, Client, Own
 
 _PLUGIN = """\
@@ -89,7 +89,7 @@ def probe(command: str, cwd: str) -> Body:
     }
 
 
-def adapter(client: str, title: str, project: str, user: str) -> Client:
+def adapter(client: str, title: str, project: str, user: str, *, project_misses: tuple[str, ...] = ()) -> Client:
     """The adapter for opencode or a client that grew out of it."""
 
     def render(command: str) -> str:
@@ -110,8 +110,17 @@ def adapter(client: str, title: str, project: str, user: str) -> Client:
         does=does,
         probe=probe,
         programs=(client,),
-        misses={"": ("a plugin that does not load, or --pure, leaves this client without a guard",)},
+        misses={
+            "project": project_misses,
+            "": ("a plugin that does not load, or --pure, leaves this client without a guard",),
+        },
     )
 
 
-ADAPTER = adapter("opencode", "opencode", ".opencode/plugin/chrono.js", ".config/opencode/plugin/chrono.js")
+ADAPTER = adapter(
+    "opencode",
+    "opencode",
+    ".opencode/plugin/chrono.js",
+    ".config/opencode/plugin/chrono.js",
+    project_misses=(WORKTREE,),
+)
