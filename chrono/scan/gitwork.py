@@ -65,6 +65,8 @@ def git_touches(command: Command, ground: Ground) -> Iterator[Claim | Touch]:
             yield from git.control_only(rest, "delete")
     elif verb == "mv":
         yield from git.control_only(rest, "move")
+        if parsed.has_any(("-f", "--force")) and len(rest) > 1:
+            yield "write", rest[-1], False
     elif verb == "stash":
         if not rest or (rest[0] in ("push", "save") and parsed.after_dashes is None):
             yield from git.control_changed()
@@ -74,7 +76,8 @@ def git_touches(command: Command, ground: Ground) -> Iterator[Claim | Touch]:
         if parsed.has_any(("-R", "--reverse")) and any(argv[:2] == ("git", "diff") for argv in command.upstream):
             yield from git.everything("discard")
     elif verb == "clean":
-        if parsed.has_any(("-f", "--force")) and not parsed.has_any(("-n", "--dry-run", "-i", "--interactive")):
+        forced = parsed.has_any(("-f", "--force")) or "clean.requireforce=false" in _settings(parsed)
+        if forced and not parsed.has_any(("-n", "--dry-run", "-i", "--interactive")):
             yield from git.untracked(rest)
     elif (
         verb in ("checkout-index", "read-tree")
@@ -82,6 +85,11 @@ def git_touches(command: Command, ground: Ground) -> Iterator[Claim | Touch]:
         and (verb == "checkout-index" or parsed.has("-u"))
     ):
         yield from git.everything("discard")
+
+
+def _settings(parsed: Parsed) -> tuple[str, ...]:
+    """What `-c` sets for this one command, in small letters."""
+    return tuple(value.lower() for value in parsed.values("-c") if isinstance(value, str))
 
 
 def _is_scratch(cwd: Pattern, ground: Ground) -> bool:
