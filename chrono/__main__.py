@@ -1,5 +1,6 @@
 """Owns the start of the `chrono` command; everything else is left to `cli.main`."""
 
+import os
 import sys
 
 if __name__ == "__main__" and not sys.flags.safe_path:
@@ -7,8 +8,22 @@ if __name__ == "__main__" and not sys.flags.safe_path:
     del sys.path[0]
 
 
+def hold_streams() -> None:
+    """Puts the null device where a standard stream is closed (`chrono run … >&-`): a file of ours that is opened next
+    would get its number, and everything that a command prints."""
+    for fd, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        if getattr(sys, name) is None:
+            null = os.open(os.devnull, os.O_RDWR)
+            if null != fd:
+                os.dup2(null, fd)
+                os.close(null)
+            os.set_inheritable(fd, True)
+            setattr(sys, name, os.fdopen(fd, mode, closefd=False))
+
+
 def main() -> None:
     """Runs the command line and leaves with its exit code."""
+    hold_streams()
     from chrono.cli.main import main as run
 
     sys.exit(run(sys.argv[1:]))

@@ -147,7 +147,7 @@ def print_skips(screen: Screen, skips: Iterable[Skip]) -> None:
     rows = list(skips)
     if not rows:
         return
-    screen.warning(f"{count(len(rows), 'path')} could not be saved as they are:")
+    screen.warning(f"{count(len(rows), 'path')} could not be saved as {'it is' if len(rows) == 1 else 'they are'}:")
     for skip in rows[:MAX_PATHS]:
         kept = "the last savepoint's copy stands in" if skip.kept else "not in the savepoint"
         screen.note(f"  {skip.path}  ({skip.reason}; {kept})")

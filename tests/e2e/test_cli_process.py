@@ -130,6 +130,19 @@ def test_a_folder_that_is_gone_is_said(tmp_path: Path) -> None:
     assert done.returncode == 1 and "does not exist any more" in done.stderr
 
 
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", "<&- >&- 2>&-"])
+def test_a_closed_stream_costs_neither_the_result_nor_a_file_of_ours(project: Path, closed: str) -> None:
+    print_all = "sh -c 'echo printed; echo printed >&2'"
+    for verb in (f"run {print_all}", "status", "status --json"):
+        code = f"exec {' '.join(CHRONO)} {verb} {closed}"
+        done = subprocess.run(
+            ["sh", "-c", code], cwd=project, env=environment(), capture_output=True, text=True, timeout=LONG_S
+        )
+        assert (done.returncode, "Traceback" in done.stderr) == (0, False), (verb, done)
+    written = [path for path in (project / ".chrono").rglob("*") if path.is_file()]
+    assert not [path for path in written if b"\nprinted" in b"\n" + path.read_bytes()]
+
+
 def test_an_interrupt_is_130_without_a_traceback(project: Path) -> None:
     source, sink = os.pipe()
     process = subprocess.Popen(
