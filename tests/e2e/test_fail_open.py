@@ -19,7 +19,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from types import MappingProxyType
@@ -538,6 +538,23 @@ def test_nothing_opens_the_guard(hooked: Hooked, row: Row) -> None:
     assert reply.exit_code == 2, reply
     if "error" not in row.name and "behind the output" not in row.name:
         assert ADAPTER.outcome(reply) == "stops", reply
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("what", "heights"),
+    [
+        pytest.param(resource.RLIMIT_NOFILE, range(4, 24), id="descriptors"),
+        pytest.param(resource.RLIMIT_AS, range(16 << 20, 256 << 20, 12 << 20), id="memory"),
+        pytest.param(resource.RLIMIT_FSIZE, (1, 100, 300, 1000, 3000, 10_000, 100_000), id="room"),
+    ],
+)
+def test_wherever_a_limit_is_met_nothing_opens(hooked: Hooked, what: int, heights: Iterable[int]) -> None:
+    for most in heights:
+        row = Row(f"{most}", limits=((what, most),))
+        reply = fired(hooked, row, hooked.hook_command())
+        assert reply.exit_code == 2, (most, reply)
+        assert removes(hooked, row) in ("runs", "stops")
 
 
 def test_a_call_that_can_be_undone_runs_after_a_savepoint(hooked: Hooked) -> None:
