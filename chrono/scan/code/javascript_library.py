@@ -83,7 +83,7 @@ _ALIASES = {
 
 def canonical(name: str) -> str:
     """One spelling for a library name: no `node:`, no `.default`, no `Sync`, no `globalThis.`."""
-    name = name.removeprefix("node:").replace(".default", "")
+    name = name.removeprefix("node:").replace(".default", "").removeprefix("global.").removeprefix("globalThis.")
     for old, new in _ALIASES.items():
         if name == old or name.startswith(old + "."):
             name = new + name[len(old) :]
