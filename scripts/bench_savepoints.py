@@ -415,7 +415,7 @@ def report(rows: list[Row]) -> str:
             met = sum(row.ratio <= goal for row in same)
             word = "met   " if 3 * met >= 2 * len(same) else "MISSED"
             verdict = f"{word} goal {goal:<6g} in {met} of {len(same)} runs"
-        lines.append(f"  {name:44} {ratios}  {verdict:34}  {same[-1].detail}".rstrip())
+        lines.append(f"  {name:54} {ratios}  {verdict:34}  {same[-1].detail}".rstrip())
     return "\n".join(lines)
 
 
