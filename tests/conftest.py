@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from chrono.cli.render import AGENT_MARKS
 
@@ -22,8 +22,10 @@ ROOT = Path(__file__).resolve().parents[1]
 REAL_HOME = os.path.realpath(os.path.expanduser("~"))
 
 # The normal tier is a gate and draws the same cases everywhere; the slow tier searches with new ones each time.
-settings.register_profile("gate", derandomize=True, deadline=None)
-settings.register_profile("search", deadline=None)
+# Neither is a judge of how fast this machine draws them.
+UNTIMED = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("gate", derandomize=True, **UNTIMED)
+settings.register_profile("search", **UNTIMED)
 settings.load_profile("search" if os.environ.get("CHRONO_TEST_SEARCH") else "gate")
 
 _KEPT = ("CHRONO_VENV", "CHRONO_PEERS", "CHRONO_TEST_")
@@ -82,6 +84,7 @@ def pytest_configure(config: pytest.Config) -> None:
         GIT_COMMITTER_EMAIL="test@example.invalid",
         PIP_DISABLE_PIP_VERSION_CHECK="1",
     )
+    os.umask(0o022)  # what a test makes is as open as it says
     _enter_scratch("session")
     sys.addaudithook(_refuse_real_places)
 

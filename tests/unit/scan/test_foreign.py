@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from chrono.scan.foreign import cloud_deletions, commands_in, is_reverse_shell, runs_download, sends_environment
+from chrono.scan.foreign import cloud_deletions, is_reverse_shell, runs_download, sends_environment
+from chrono.scan.foreign_calls import MAX_CHARS, shell_texts
 from chrono.scan.rule import Ruleset
 from tests.unit.scan.conftest import verdict
 
@@ -82,7 +83,8 @@ def test_a_socket_alone_is_no_shell(code: str) -> None:
 
 
 def test_long_code_is_not_searched() -> None:
-    assert commands_in("system('rm -rf ~')" + " " * 30_000) == []
+    assert shell_texts("system('rm -rf ~')")
+    assert shell_texts("system('rm -rf ~')" + " " * MAX_CHARS) == []
 
 
 @pytest.mark.parametrize("evaluates", [
