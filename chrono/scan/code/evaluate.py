@@ -56,6 +56,7 @@ class Evaluator:
         self.world = effects.world
         self.args = args
         self.steps = 0
+        self.most_steps = MAX_STEPS
         self.depth = 0
         self.loops = 0
         self.module = Scope(None)
@@ -120,7 +121,7 @@ class Evaluator:
 
     def has_time(self) -> bool:
         """Whether files that the program loads are still looked into; the program itself goes before them."""
-        return self.steps < MAX_STEPS // 4
+        return self.steps < self.most_steps // 4
 
     def run_file(self, body: tuple[tree.Node, ...], scope: Scope, file: str) -> None:
         """Runs a file that the program loads; `file` is what the chain calls it."""
@@ -136,7 +137,7 @@ class Evaluator:
 
     def _step(self) -> None:
         self.steps += 1
-        if self.steps > MAX_STEPS:
+        if self.steps > self.most_steps:
             raise LimitReached(TOO_LONG)
 
     def rounds(self, iterable: Value) -> Iterator[Value]:
@@ -148,7 +149,7 @@ class Evaluator:
             iterable = Items([iterable])
         values, more = elements(iterable)
         most = _UNROLL[min(self.loops, len(_UNROLL) - 1)]
-        if self.steps > MAX_STEPS // 4:
+        if self.steps > self.most_steps // 4:
             most = min(most, 2)
         yield from list(values[:most])
         rest: Value = more
@@ -174,7 +175,7 @@ class Evaluator:
     def value(self, node: tree.Node, scope: Scope) -> Value:
         """The value of an expression; ANY where it cannot be told."""
         self.steps += 1
-        if self.steps > MAX_STEPS:
+        if self.steps > self.most_steps:
             raise LimitReached(TOO_LONG)
         evaluate = self._evaluate.get(type(node))
         return ANY if evaluate is None else evaluate(node, scope)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from chrono.scan.code import tree
 from chrono.scan.code.effects import Effects
-from chrono.scan.code.evaluate import MAX_STEPS, Evaluator
+from chrono.scan.code.evaluate import Evaluator
 from chrono.scan.code.frames import Arguments, Closure, Library, Scope, Value
 from chrono.scan.code.narrowing import merged, names_in
 from chrono.scan.code.values import (
@@ -20,7 +20,10 @@ from chrono.scan.code.values import (
     joined,
     truth,
 )
+from chrono.scan.command import LimitReached
 
+MAX_LOADED_STEPS = 12_000
+MAX_UNCALLED_STEPS = 4_000
 MAX_UNCALLED = 200
 """Functions of one file that are called because whoever loads it does."""
 
@@ -48,15 +51,21 @@ class Machine(Evaluator):
         """Runs a whole program text; `called`: its functions too, of whose arguments nothing is known."""
         if called:
             self.uncalled = {}
+            self.most_steps = MAX_LOADED_STEPS
         self.run(body, self.module)
         if self.uncalled is not None:
-            self._call_the_rest(self.uncalled)
+            self.most_steps = self.steps + MAX_UNCALLED_STEPS
+            try:
+                self._call_the_rest(self.uncalled)
+            except LimitReached:
+                # They were called with arguments that nobody gave them: no reason to refuse the file.
+                return
 
     def _call_the_rest(self, uncalled: dict[int, tuple[Closure, Thing | None]]) -> None:
         """Calls what the program defines and does not call itself, and what that defines in turn."""
         instances: dict[int, Value] = {}
         for _ in range(MAX_UNCALLED):
-            if not uncalled or self.steps > MAX_STEPS // 2:
+            if not uncalled:
                 return
             closure, made = uncalled.pop(next(iter(uncalled)))
             if made is not None and closure.owner is None:

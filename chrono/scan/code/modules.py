@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 MAX_MODULES = 24
+MAX_MODULES_BESIDE = 2
+"""Of a file that a tool loads by itself: reading it must not cost what the whole project would."""
 MAX_MODULE_CHARS = 60_000
 _JAVASCRIPT_ENDINGS = ("", ".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".tsx", ".jsx", "/index.js", "/index.ts")
 
@@ -28,8 +30,9 @@ Reader = Callable[[str], tuple[tree.Node, ...]]
 class Modules:
     """The project's own files that one program has loaded, each run once."""
 
-    def __init__(self, read: Reader) -> None:
+    def __init__(self, read: Reader, most: int = MAX_MODULES) -> None:
         self._read = read
+        self._most = most
         self._loaded: dict[str, Thing | None] = {}
 
     def python(self, run: Any, name: str) -> Value:
@@ -114,10 +117,10 @@ class Modules:
         if path in self._loaded:
             return self._loaded[path]
         self._loaded[path] = None
-        text = run.effects.content(path)
-        if not isinstance(text, str) or len(text) > MAX_MODULE_CHARS or not run.has_time():
+        if sum(one is not None for one in self._loaded.values()) >= self._most or not run.has_time():
             return None
-        if sum(one is not None for one in self._loaded.values()) >= MAX_MODULES:
+        text = run.effects.content(path)
+        if not isinstance(text, str) or len(text) > MAX_MODULE_CHARS:
             return None
         try:
             body = self._read(text)

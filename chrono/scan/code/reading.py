@@ -12,7 +12,7 @@ from chrono.scan.code.arguments import argument_values
 from chrono.scan.code.effects import Effects
 from chrono.scan.code.frames import Library
 from chrono.scan.code.interpret import Machine
-from chrono.scan.code.modules import Modules, Reader
+from chrono.scan.code.modules import MAX_MODULES, MAX_MODULES_BESIDE, Modules, Reader
 from chrono.scan.command import Evaluation, LimitReached, Refusal, Word
 from chrono.scan.world import World
 from chrono.tuples import NamedTuple
@@ -66,7 +66,7 @@ def run_source(
     try:
         machine = Machine(language.library(), effects, argument_values(name, args))
         if language.loads_modules:
-            machine.modules = Modules(language.read)
+            machine.modules = Modules(language.read, MAX_MODULES if not called else MAX_MODULES_BESIDE)
         machine.run_program(language.read(source), called=called)
     except SyntaxError as error:
         # The interpreter here would not run it either, but the one that is meant may be another (older, or newer).

@@ -19,11 +19,22 @@ Answers = list[Started | Refusal]
 
 MAX_FILES = 12
 MAX_CHARS = 40_000
+MAX_TESTS = 4
+MAX_TEST_CHARS = 12_000
 MAX_FOLDERS = 24
 
 _FOREIGN = frozenset(("node_modules", "vendor", "dist", "build", "target", "__pycache__", "site-packages", "coverage"))
-_MOCKS = re.compile(r"\b(?:mock|Mock|MagicMock|monkeypatch|mocker|sinon|stub|stubs|vi\.fn|jest\.fn|patch)\b")
-"""Signs that a test puts something else in the place of what it calls: what its functions do cannot be told."""
+_ELSEWHERE = re.compile(
+    r"[Mm]ock|monkeypatch|\bstubs?\b|sinon|vi\.fn|jest\.fn|\bpatch\b|tmp_?path|tmp_?dir|[Tt]emporary|mkd?temp|Tempfile|"
+    r"isolated_filesystem|CliRunner|memfs|fakefs|pyfakefs|testcontainers"
+)
+"""Signs that a test works in a place of its own, or puts something else in the place of what it calls: what its
+functions do to this machine cannot be told."""
+_ACTS = re.compile(
+    r"rmtree|system|subprocess|[Pp]open|unlink|[Rr]emove|rm_r|\brm\b|rmSync|rmdir|delete|kill|exec|spawn|urlopen|requests|"
+    r"fetch|https?\b|socket|sendall|`|File\.write|writeFile|\bopen\b|FileUtils|Process|Command"
+)
+"""Signs that a test does something itself; one of which the project's code does all is left to that code's own run."""
 
 _SCRIPT_ENDINGS = ("js", "cjs", "mjs", "ts", "cts", "mts")
 
@@ -161,8 +172,27 @@ def _of_tool(scene: Scene) -> Answers:
     for language, path in _files(scene):
         file = scene.read(path)
         if isinstance(file, File) and len(file.text) <= MAX_CHARS and len(answers) < MAX_FILES:
-            answers.append(beside(scene, file, language, called=_MOCKS.search(file.text) is None))
+            answers.append(beside(scene, file, language, called=_ELSEWHERE.search(file.text) is None))
+    if scene.program in _TESTED and _runs_tests(scene):
+        answers += _of_tests(scene)
     return answers
+
+
+def _of_tests(scene: Scene) -> Answers:
+    """The first tests of a run that do something by themselves; many are read with little care, few with much."""
+    language = _TESTED[scene.program][0]
+    found: Answers = []
+    left = MAX_FILES * 4
+    for path in _tests(scene):
+        left -= 1
+        if not left or len(found) >= MAX_TESTS:
+            break
+        file = scene.read(path)
+        if not isinstance(file, File) or len(file.text) > MAX_TEST_CHARS:
+            continue
+        if _ACTS.search(file.text) is not None and _ELSEWHERE.search(file.text) is None:
+            found.append(beside(scene, file, language, called=True))
+    return found
 
 
 def beside(scene: Scene, file: File, language: str, *, called: bool = False, link: str = "") -> Started:
@@ -186,8 +216,6 @@ def _files(scene: Scene) -> Iterator[tuple[str, str]]:
         yield from (("python", path) for path in _management_commands(scene, listed))
     if program in _SERVED:
         yield from (("python", path) for path in _applications(scene))
-    if program in _TESTED and _runs_tests(scene):
-        yield from ((_TESTED[program][0], path) for path in _tests(scene))
 
 
 def _first(args: tuple[Word, ...]) -> str:
