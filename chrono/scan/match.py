@@ -170,7 +170,9 @@ _OWN_CONTAINER = tuple(f"{name} {verb} " for name in ("docker", "podman", "nerdc
 
 def _in_own_container(command: Command) -> bool:
     """Whether it runs in a new container that sees no file of this machine: what it does to files goes with it."""
-    return any(link.startswith(_OWN_CONTAINER) and not link.split(" ", 2)[2].startswith("-v ") for link in command.via)
+    return bool(command.via) and any(
+        link.startswith(_OWN_CONTAINER) and not link.split(" ", 2)[2].startswith("-v ") for link in command.via
+    )
 
 
 def _ask(
@@ -228,6 +230,8 @@ _WATCHED = ("startup", "control", "dotfile", "system")
 
 def _in_order(touches: tuple[Touch, ...], command: Command, history: History, ground: Ground) -> tuple[Touch, ...]:
     """Touches without what the same text made itself, and with what deleting a moved thing takes along."""
+    if not touches:
+        return touches
     if not history.made and not history.moved and not any(t.how in ("delete-tree", "move") for t in touches):
         return touches
     kept: list[Touch] = []

@@ -129,7 +129,10 @@ class Program:
     def _fits(self, argv: tuple[Word, ...]) -> bool:
         """Whether an argument fits a pattern that a rule asks for, or may."""
         fit = self._texts.fit
-        return any(not isinstance(word, str) or fit(word) for word in argv[1:])
+        for word in argv[1:]:  # noqa: SIM110 - a generator costs more than the look
+            if not isinstance(word, str) or fit(word):
+                return True
+        return False
 
     def _about(self, how: str, place: str, ruleset: Ruleset) -> About:
         """What a touch of this kind at such a place selects."""
@@ -295,7 +298,10 @@ def _rank(keys: frozenset[Key]) -> int:
 
 
 def _has_options(case: Case) -> bool:
-    return any(not isinstance(word, str) or word[:1] in _OPTION_SIGNS for word in case.command.argv[1:])
+    for word in case.command.argv[1:]:  # noqa: SIM110 - a generator costs more than the look
+        if not isinstance(word, str) or word[:1] in _OPTION_SIGNS:
+            return True
+    return False
 
 
 _OPTION_SIGNS = ("-", "/")

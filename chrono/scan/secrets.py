@@ -56,9 +56,9 @@ def sought(find: Command, ground: Ground) -> Iterator[Touch]:
 def sent(command: Command, ground: Ground, read: Read) -> Iterator[Touch]:
     """Secrets that a command sends to another machine, as touches of kind "send"."""
     names = program_names(command.argv[0])
-    name = next((name for name in names if name in _SENDS), None)
-    if name is None or any(_is_here(word) for word in command.argv[1:]):
+    if _SENDS.keys().isdisjoint(names) or any(_is_here(word) for word in command.argv[1:]):
         return
+    name = next(name for name in names if name in _SENDS)
     for word in _SENDS[name](command):
         yield from as_sent(ground.spots(word, command.cwd, windows=command.windows), ground)
     if name not in _BY_WORDS:

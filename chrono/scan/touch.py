@@ -187,8 +187,8 @@ def _listed(command: Command, found_by: Command | None) -> Command:
         words = tuple(word for word in words if tree or isinstance(word, Pattern))
         put = [w for word in argv for w in (_put_in(word, words) if isinstance(word, Pattern) and words else (word,))]
         return command._replace(argv=tuple(dict.fromkeys(put)) if len(put) > len(argv) else tuple(put))
-    unknown = any(not isinstance(word, str) for word in argv[1:])
-    if command.upstream and unknown and command.via and command.via[-1].startswith(("xargs", "parallel")):
+    handed = command.upstream and command.via and command.via[-1].startswith(("xargs", "parallel"))
+    if handed and any(not isinstance(word, str) for word in argv[1:]):
         listed = listed_words(command)
         if listed is not None:
             known = tuple(word for word in argv if isinstance(word, str))
