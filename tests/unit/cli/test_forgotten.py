@@ -36,7 +36,7 @@ def taking_values() -> list[tuple[str, ...]]:
 def test_no_option_takes_another_for_its_value(words: tuple[str, ...]) -> None:
     code, _, err = run(*words, "--help")
     assert code == 2
-    assert f"Option '{words[-1]}' requires an argument, and '--help' is an option" in err
+    assert f"option '{words[-1]}' requires an argument, and '--help' is an option" in err
 
 
 def test_a_mistyped_option_is_no_value_either_and_json_says_so() -> None:
