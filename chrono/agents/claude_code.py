@@ -11,6 +11,10 @@ from chrono.agents.payload import SEARCH, Dialect, Tool, plain, read_object, to_
 from chrono.agents.payload import decode as decode_body
 from chrono.agents.protocol import API_VERSION, SELF_TEST, SUBFOLDER, WORKTREE, Call, Decision, Inspection, Reply
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 NAME = "claude-code"
 
 DIALECT = Dialect(
@@ -156,6 +160,11 @@ class _ClaudeCode:
         from chrono.agents import claude_settings
 
         return claude_settings.inspect(settings)
+
+    def client_problems(self, settings_path: str, project: str, environ: Mapping[str, str]) -> tuple[str, ...]:
+        from chrono.agents import claude_elsewhere
+
+        return claude_elsewhere.problems(settings_path, project, environ)
 
     def without_shells(self, settings: bytes) -> tuple[bytes, tuple[str, ...]]:
         from chrono.agents import claude_settings
