@@ -6,15 +6,15 @@ Which hosts those are is `record.propagation`.
 from __future__ import annotations
 
 import functools
-import json
 import sys
 from collections.abc import Mapping
 from typing import Any, Final
 
 from chrono.record.arguments import Unknown
 from chrono.record.crossing import BoundarySpec, Crossing, ainvoke, invoke
-from chrono.record.entry import Json, JsonObject
+from chrono.record.entry import Json
 from chrono.record.hooks import log
+from chrono.record.httpforms import MODULES, request_form, response_again, response_form
 from chrono.record.propagation import inject, url_allowed
 from chrono.record.session import HERE, rules_of
 from chrono.record.settings import SettingsError, get_settings
@@ -23,19 +23,12 @@ from chrono.trace.traceparent import HEADER
 INTERNAL: Final = "chronicle.internal"
 """A request with this extension is the recorder's own and is never recorded."""
 
-MASK: Final = "[REDACTED]"
-SECRET_HEADERS: Final = frozenset(
-    {"authorization", "proxy-authorization", "cookie", "set-cookie", "x-api-key", "api-key", "x-auth-token",
-     "x-goog-api-key", "x-amz-security-token", "x-csrf-token"}
-)  # fmt: skip
-_OF_THE_TRANSFER: Final = ("content-length", "content-encoding", "transfer-encoding")
-_MODULES: Final = ("httpx", "httpx2")
 _originals: dict[type, Any] = {}
 
 
 def instrument_httpx() -> None:
     """Record through every client of httpx and httpx2, once. What is not installed is left out."""
-    for name in _MODULES:
+    for name in MODULES:
         try:
             module: Any = sys.modules.get(name) or __import__(name)
         except ImportError:
@@ -115,35 +108,14 @@ def _spec(client: Any, request: Any, options: Mapping[str, Any]) -> BoundarySpec
         clean(name) if clean is not None else name,
         "tool",
         Unknown(),
-        extract_input=_request,
+        extract_input=lambda request, **_options: request_form(request),
         observe=_observe_stream if options.get("stream") else _observe,
         answer=lambda answer: _again(client, request, answer.raw),
     )
 
 
-def _request(request: Any, **_options: Any) -> JsonObject:
-    try:
-        content = request.content
-    except Exception:  # the body of a streamed request is not there before it is sent
-        content = None
-    return {
-        "method": request.method,
-        "url": str(request.url),
-        "headers": _headers(request.headers),
-        "body": _body(content, request.headers.get("content-type")),
-    }
-
-
-def _response(response: Any, content: bytes | None) -> JsonObject:
-    return {
-        "status_code": response.status_code,
-        "headers": _headers(response.headers),
-        "body": _body(content, response.headers.get("content-type")),
-    }
-
-
 def _observe(response: Any, crossing: Crossing) -> Any:
-    crossing.finish(_response(response, response.content), live=response)
+    crossing.finish(response_form(response, response.content), live=response)
     return response
 
 
@@ -186,7 +158,7 @@ def _observe_stream(response: Any, crossing: Crossing) -> Any:
             content = b"".join(taken)
             encoded = response.headers.get("content-encoding")
             read = getattr(response, "_content", None) if encoded else content
-            crossing.finish(_response(response, read), live=response, partial=not response.is_stream_consumed)
+            crossing.finish(response_form(response, read), live=response, partial=not response.is_stream_consumed)
 
     response.stream = Watched()
     return response
@@ -197,43 +169,6 @@ def _again(client: Any, request: Any, raw: Json) -> Any:
     if not isinstance(raw, dict) or not isinstance(raw.get("status_code"), int):
         return None
     http: Any = sys.modules[type(request).__module__.partition(".")[0]]
-    kept = raw.get("headers")
-    headers = {
-        name: value
-        for name, value in (kept if isinstance(kept, dict) else {}).items()
-        if isinstance(value, str) and name not in _OF_THE_TRANSFER
-    }
-    if headers.get("set-cookie") == MASK:
-        headers["set-cookie"] = "recorded=1"  # some cookie, so that later requests carry one as they did
-    body = raw.get("body")
-    content = b"" if body is None else body.encode() if isinstance(body, str) else json.dumps(body).encode()
-    response = http.Response(raw["status_code"], headers=headers, content=content, request=request)
+    response = response_again(http.Response, raw, request)
     client.cookies.extract_cookies(response)  # which sending would have done
     return response
-
-
-def _headers(headers: Any) -> JsonObject:
-    """Names in lower case; the trace header left out; values that are secrets by their name masked."""
-    found: JsonObject = {}
-    for name, value in headers.multi_items():
-        key = name.lower()
-        if key == HEADER:
-            continue
-        shown = MASK if key in SECRET_HEADERS else value
-        found[key] = f"{found[key]}, {shown}" if key in found and shown != MASK else shown
-    return found
-
-
-def _body(content: bytes | None, content_type: str | None) -> Json:
-    """JSON, text, a word on bytes, or None where there is nothing (or nothing to be read without changing it)."""
-    if not content:
-        return None
-    if "json" in (content_type or ""):
-        try:
-            return json.loads(content)
-        except ValueError:
-            pass
-    try:
-        return content.decode()
-    except UnicodeDecodeError:
-        return f"<binary {len(content)} bytes>"

@@ -20,6 +20,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from chrono.record.entry import Json, JsonObject
+from chrono.record.httpforms import is_request, is_response, request_again, response_again
 from chrono.record.recorded import RecordedObject
 from chrono.tuples import NamedTuple
 
@@ -87,7 +88,7 @@ def _built(json: Json, place: _Place, path: str, find_class: FindClass, left: Js
 
 def _readable(value: Any, note: Any) -> Any:
     """Fields of an object that cannot be made, as an object."""
-    if isinstance(note, dict) and note.get("type") in ("pydantic", "dataclass") and isinstance(value, dict):
+    if isinstance(note, dict) and note.get("type") in _WITH_FIELDS and isinstance(value, dict):
         return RecordedObject(str(note.get("class")), value)
     return value
 
@@ -185,6 +186,7 @@ def _true(text: str) -> bool:
     return text == "True"
 
 
+_WITH_FIELDS: Final = frozenset({"pydantic", "dataclass", "http response", "http request"})
 _BYTES: Final[dict[str, Callable[[bytes], Any]]] = {"bytes": bytes, "bytearray": bytearray, "memoryview": memoryview}
 _KEYS: Final[dict[str, Callable[[str], Any]]] = {
     "str": str, "int": int, "float": float, "bool": _true, "null": lambda _: None,
@@ -207,6 +209,8 @@ _CLASSES: Final[dict[str, tuple[Callable[[type], bool], Callable[[Any, Any], Any
     "enum": (_kin(enum.Enum), lambda found, value: found(value)),
     "dataclass": (_is_dataclass, _dataclass),
     "pydantic": (_is_model, _model),
+    "http response": (is_response, response_again),
+    "http request": (is_request, request_again),
     "path": (_kin(PurePath), lambda found, text: _own(found, "pathlib")(text)),
     "tuple": (_kin(tuple), tuple.__new__),
     "list": (_kin(list), _filled(list, "extend")),

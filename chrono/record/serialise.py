@@ -20,6 +20,7 @@ from uuid import UUID
 from weakref import WeakSet
 
 from chrono.record.entry import Json, JsonObject
+from chrono.record.httpforms import held_response_form, is_request, is_response, request_form
 from chrono.tuples import NamedTuple
 
 MAX_DEPTH: Final = 60
@@ -318,6 +319,13 @@ class _Walk:
             return self.other(value, kind, depth)
         if hasattr(kind, "parse") and hasattr(value, "http_response"):  # an SDK's raw response
             return self.noted({"type": "raw response", "class": type_name(value)}, self.value(value.parse(), depth + 1))
+        if is_response(kind):
+            return self.noted(
+                {"type": "http response", "class": type_name(value)}, self.mapping(held_response_form(value), depth)
+            )
+        if is_request(kind):
+            json = self.mapping(request_form(value, body=False), depth)
+            return self.noted({"type": "http request", "class": type_name(value)}, json)
         if isinstance(value, Mapping):
             return self.noted({"type": "mapping", "class": type_name(value)}, self.mapping(value, depth))
         if isinstance(value, tuple):

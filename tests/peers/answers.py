@@ -137,6 +137,31 @@ def response_pieces() -> Pieces:
     return events(*({**one, "sequence_number": number} for number, one in enumerate(said)), named=True)
 
 
+_RESPONSE_CALL = {
+    "id": "fc_1", "type": "function_call", "status": "completed", "call_id": "call_1", "name": "weather",
+    "arguments": '{"city": "Paris"}',
+}  # fmt: skip
+
+
+def response_call_whole() -> Whole:
+    return Whole(_response(output=[_RESPONSE_CALL]))
+
+
+def response_call_pieces() -> Pieces:
+    item = {**_RESPONSE_CALL, "status": "in_progress", "arguments": ""}
+    place = {"item_id": "fc_1", "output_index": 0}
+    said = [
+        {"type": "response.created", "response": _response(status="in_progress", output=[], usage=None)},
+        {"type": "response.output_item.added", "output_index": 0, "item": item},
+        {"type": "response.function_call_arguments.delta", **place, "delta": '{"city": '},
+        {"type": "response.function_call_arguments.delta", **place, "delta": '"Paris"}'},
+        {"type": "response.function_call_arguments.done", **place, "arguments": _RESPONSE_CALL["arguments"]},
+        {"type": "response.output_item.done", "output_index": 0, "item": _RESPONSE_CALL},
+        {"type": "response.completed", "response": _response(output=[_RESPONSE_CALL])},
+    ]
+    return events(*({**one, "sequence_number": number} for number, one in enumerate(said)), named=True)
+
+
 def embedding_whole() -> Whole:
     return Whole(
         {
@@ -230,6 +255,16 @@ def gemini_whole() -> Whole:
 
 def gemini_pieces() -> Pieces:
     return events(_gemini("Par"), {**_gemini("is.", finishReason="STOP"), "usageMetadata": GEMINI_USAGE})
+
+
+def gemini_call_whole() -> Whole:
+    answer = {**_gemini("", finishReason="STOP"), "usageMetadata": GEMINI_USAGE}
+    answer["candidates"][0]["content"]["parts"] = [{"functionCall": {"name": "weather", "args": {"city": "Paris"}}}]
+    return Whole(answer)
+
+
+def gemini_call_pieces() -> Pieces:
+    return events(gemini_call_whole().body)
 
 
 CONVERSE_USAGE = {"inputTokens": 12, "outputTokens": 4, "totalTokens": 16, "cacheReadInputTokens": 2}

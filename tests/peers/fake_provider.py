@@ -110,6 +110,7 @@ def running() -> Iterator[FakeProvider]:
             self.send_header("content-type", "application/json")
             self.send_header("content-length", str(len(body)))
             self.send_header("x-amzn-requestid", "req-1")
+            self.send_header("retry-after-ms", "1")
             self.end_headers()
             self.wfile.write(body)
 
