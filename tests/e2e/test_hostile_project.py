@@ -66,19 +66,25 @@ def plant(project: Path, pwned: Path) -> None:
 
 def test_nothing_runs_and_nothing_is_loosened(hostile: Hooked, tmp_path: Path) -> None:
     before = snapshot(hostile.project / ".chrono")
-    assert hostile.bash("ls").exit_code == 0
-    assert hostile.bash("touch new").exit_code == 0
-    for command in (DANGEROUS, f"rm -rf {hostile.home}", "chrono policy trust", "CHRONO_HOME=/tmp/x chrono status"):
-        refused = hostile.bash(command)
+    assert hostile.bash("ls", "first").exit_code == 0
+    assert hostile.bash("touch new", "second").exit_code == 0
+    dangerous = (DANGEROUS, f"rm -rf {hostile.home}", "chrono policy trust", "CHRONO_HOME=/tmp/x chrono status")
+    for number, command in enumerate(dangerous):
+        refused = hostile.bash(command, f"dangerous {number}")
         assert refused.exit_code == 2, command
-    write = hostile.payload("Write", {"file_path": str(hostile.project / "chrono-policy.yaml"), "content": ""})
-    assert hostile.fire(write).exit_code == 2
+    policy = {"file_path": str(hostile.project / "chrono-policy.yaml"), "content": ""}
+    assert hostile.fire(hostile.payload("Write", policy, "write")).exit_code == 2
     result = hostile.payload("Bash", {"command": "ls"}, "toolu_other", hook_event_name="PostToolUse")
     assert hostile.fire(result).exit_code == 0
     assert not (tmp_path / "PWNED").exists()
     assert snapshot(hostile.project / ".chrono") == before, "a stranger's .chrono was written to"
-    decided = [record["act"]["decision"] for record in hostile.machine_records() if "decision" in record.get("act", {})]
-    assert decided[-7:] == ["allow", "allow", "block", "block", "block", "block", "block"]
+    decided = {
+        record["by"]["tool_use_id"]: record["act"]["decision"]
+        for record in hostile.machine_records()
+        if "decision" in record.get("act", {}) and "tool_use_id" in record["by"]
+    }
+    blocked = [f"dangerous {number}" for number in range(4)] + ["write"]
+    assert [decided[call] for call in ("first", "second", *blocked)] == ["allow"] * 2 + ["block"] * 5
 
 
 def test_the_command_line_runs_nothing_of_it_either(hostile: Hooked, tmp_path: Path) -> None:
