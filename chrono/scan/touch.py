@@ -401,7 +401,7 @@ def _deletes_all(script: Word) -> bool:
     first, _, last = text.removesuffix("d").strip().partition(",")
     if _TO_NOTHING.fullmatch(text) is not None:
         return True
-    if text in ("d", "%d", ",d", "%d _", "/.*/d", "/^/d", "g/^/d", "g/.*/d", "%delete"):
+    if text in ("d", "%d", ",d", "%d _", "/.*/d", "/./d", "/^/d", "/$/d", "g/^/d", "g/.*/d", "g/./d", "%delete"):
         return True
     return text.endswith("d") and first in ("0", "1") and (last == "$" or (last.isdecimal() and len(last) > 3))
 
@@ -427,6 +427,10 @@ def _sed(asked: Asked) -> Iterator[Claim]:
     return _all(tuple(file for file in files if file != ""), how)
 
 
+_EMPTYING = frozenset(("", '$_=""', "$_=''", "undef $_", "$_=undef", '$_ = ""', "$_ = ''", "s/.*//s", "s/.*\\n//"))
+"""Perl that leaves nothing of a line."""
+
+
 def _perl(asked: Asked) -> Iterator[Claim]:
     """Only `-i`: what the code does is found out by following it."""
     parsed = asked.parsed
@@ -435,7 +439,9 @@ def _perl(asked: Asked) -> Iterator[Claim]:
         for flag, _ in parsed.flags
     ):
         code = parsed.values("-e", "-E")
-        yield from _all(parsed.words if code else parsed.words[1:], "empty" if code and code[-1] == "" else "edit")
+        yield from _all(
+            parsed.words if code else parsed.words[1:], "empty" if code and code[-1] in _EMPTYING else "edit"
+        )
 
 
 def _sort(asked: Asked) -> Iterator[Claim]:

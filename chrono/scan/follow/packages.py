@@ -168,6 +168,8 @@ def read_package(scene: Scene, folder: str) -> Package | Refusal | None:
 
 def _from_npm_like(scene: Scene) -> Answers:
     words, chosen, cwd, everywhere = _npm_words(scene)
+    if scene.program == "npm" and _asks_npm(scene.args):
+        return []
     if any(word == "--ignore-scripts" for word in scene.args) and words[:1] not in [("run",), ("test",)]:
         return []
     packages, refusals = _packages(scene, cwd, chosen, everywhere, words)
@@ -175,6 +177,12 @@ def _from_npm_like(scene: Scene) -> Answers:
     for package in packages:
         answers += _npm_scripts(scene, package, words)
     return answers
+
+
+def _asks_npm(args: tuple[Word, ...]) -> bool:
+    """Whether npm itself is asked how it is used; behind `--` the script is."""
+    own = args[: args.index("--")] if "--" in args else args
+    return any(word in ("--help", "-h", "-?") for word in own)
 
 
 def _npm_words(scene: Scene) -> tuple[tuple[Word, ...], tuple[str, ...], str, bool]:

@@ -54,6 +54,7 @@ _REST_OPTIONS: dict[str, tuple[str, ...]] = {
     "wsl": ("-e", "--exec", "--"),
     "wsl.exe": ("-e", "--exec", "--"),
     "watchexec": ("--",),
+    "watchmedo": ("--",),
     "guix": ("--",),
     "fab": ("--",),
     "cargo-watch": ("--",),

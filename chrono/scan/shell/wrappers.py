@@ -336,6 +336,29 @@ def _arch(argv: Argv, state: State) -> list[Inner]:
     return as_list(rest, "arch", [])
 
 
+_STARTED_BY = {
+    "js": "node", "mjs": "node", "cjs": "node", "ts": "node", "py": "python3", "sh": "bash", "rb": "ruby",
+    "pl": "perl", "php": "php",
+}  # fmt: skip
+
+
+def _keeper(argv: Argv, state: State) -> list[Inner]:
+    """`pm2 start FILE -- args`, `forever FILE`: a program that is kept running, by the ending of its file."""
+    name = argv[0].rpartition("/")[2]
+    rest, values = operands(argv, Options("nile", long_names("--name --interpreter --log --instances --cwd --uid")))
+    if rest[:1] in (("start",), ("restart",)):
+        rest, after = operands(rest, Options("nile", long_names("--name --interpreter --log --instances --cwd --uid")))
+        values |= after
+    elif name == "pm2":
+        return []
+    if not rest:
+        return []
+    if " " in rest[0]:
+        return [Inner(text=rest[0], label=f"{name} start")]
+    program = values.get("--interpreter") or _STARTED_BY.get(rest[0].rpartition(".")[2], "")
+    return as_list((program, *rest) if program else rest, f"{name} start", [])
+
+
 def _setarch(argv: Argv, state: State) -> list[Inner]:
     """`setarch [name] [options] command`: the name of the machine may be left out."""
     rest, _ = operands(argv, Options("p"))
@@ -514,6 +537,8 @@ _SPECIAL: dict[str, Callable[[Argv, State], list[Inner]]] = {
     "entr": _entr,
     "arch": _arch,
     "setarch": _setarch,
+    "pm2": _keeper,
+    "forever": _keeper,
     "flatpak": _packaged,
     "snap": _packaged,
     "bwrap": _bwrap,
