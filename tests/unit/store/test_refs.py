@@ -182,3 +182,20 @@ def test_a_prefix_of_several_is_refused_and_names_them(project: Project) -> None
     with pytest.raises(NoSuchSavepoint, match="fits several"):
         project.store.resolve(commit[:4])
     assert project.store.resolve(commit[:14]) == commit
+
+
+@pytest.mark.parametrize("line", ["zz", "0" * 39 + " refs/chrono/auto/1", "# ok\n" + "0" * 40 + "\trefs/chrono/auto/1"])
+def test_a_damaged_line_among_packed_refs_is_an_error(project: Project, line: str) -> None:
+    commit = project.save()
+    with project.store.lock(5):
+        project.store._refs.pack("refs/chrono/auto/", 10)
+    path = os.path.join(project.layout.repo, "packed-refs")
+    with open(path, encoding="utf-8") as file:
+        whole = file.read()
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(f"{whole}^{'1' * 40}\n\n# a remark\n")
+    assert project.reopen().refs("refs/chrono/auto/") == (("refs/chrono/auto/1", commit),)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(f"{whole}{line}\n")
+    with pytest.raises(StoreError, match="damaged"):
+        project.reopen().refs("refs/chrono/auto/")
