@@ -277,7 +277,7 @@ class _Verification:
             self.notes.fail("root", None, f"the first {signed.size} records do not have the root that was signed")
         else:
             state = "checked"
-        self.levels.append(Level("W0", state, f"checkpoint of {signed.size} records"))
+        self.levels.append(Level("W0", state, f"checkpoint of {_count(signed.size, 'record')}"))
 
     # -- witness
 
@@ -290,7 +290,8 @@ class _Verification:
         if found.lost:
             self.notes.warn(f"{found.lost} unacknowledged records were lost when the machine went down")
         if found.adopted:
-            self.notes.warn(f"{found.adopted} records are not witnessed yet; the next append adopts them")
+            are = "is" if found.adopted == 1 else "are"
+            self.notes.warn(f"{_count(found.adopted, 'record')} {are} not witnessed yet; the next append adopts them")
         if found.mismatch is not None:
             record = chain.count if found.mismatch.code == "truncated" else None
             self.notes.fail(found.mismatch.code, record, f"witness: {found.mismatch.text}")
@@ -306,7 +307,7 @@ class _Verification:
             self.notes.warn(f"{state.dropped} entries found the log locked; the next record tells of them")
         failed = found.mismatch is not None or state.alarm is not None
         self.levels.append(
-            Level("W1", "failed" if failed else "checked", f"home witness of {state.acknowledged} records")
+            Level("W1", "failed" if failed else "checked", f"home witness of {_count(state.acknowledged, 'record')}")
         )
 
     # -- commits
@@ -322,7 +323,7 @@ class _Verification:
         for commit, (n, digest) in chain.anchors.items():
             self._anchored(chain, commits, commit, n, digest, commit in on_refs)
         failed = len(self.notes.findings) > before
-        text = f"{len(chain.anchors)} savepoints"
+        text = _count(len(chain.anchors), "savepoint")
         self.levels.append(Level("W3", "failed" if failed else "checked", text))
 
     def _trailer(self, chain: Chain, trust: Trust, trailer: Trailer) -> None:
@@ -427,3 +428,7 @@ def read_records(place: LogPlace, start: int = 0) -> Iterator[Record | None]:
                 yield read(line.data or b"")
             except NotCanonical:
                 yield None
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun if number == 1 else noun + 's'}"

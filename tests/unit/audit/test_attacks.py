@@ -394,7 +394,7 @@ def test_valid_records_that_were_not_witnessed_are_adopted(log: Ground) -> None:
     lines.append(sealed(log, command("x"), 8, lines[-1], signer(log)))
     log.write_lines(lines)
     report = judged(log)
-    assert (report.exit_code, report.warnings) == (0, ("1 records are not witnessed yet; the next append adopts them",))
+    assert (report.exit_code, report.warnings) == (0, ("1 record is not witnessed yet; the next append adopts them",))
     log.command()
     assert judged(log, strict=True).exit_code == 0
 
