@@ -65,9 +65,10 @@ class Watch:
             elif not self._screen.json:
                 self._screen.note("waiting for requests; Ctrl-C ends it")
             with suppress(KeyboardInterrupt):  # how it is meant to end, no accident
+                self._look()  # at least once, however short the time is
                 while until is None or time.monotonic() < until:
-                    self._look()
                     time.sleep(POLL_S if until is None else min(POLL_S, max(0.0, until - time.monotonic())))
+                    self._look()
         return 0
 
     def _look(self) -> None:
