@@ -47,6 +47,7 @@ PLAIN: dict[str, Options] = {
     "chrt": Options("TPD", long_names("--sched-runtime --sched-period --sched-deadline"), skip=1),
     "numactl": Options("CNmip", long_names("--cpunodebind --physcpubind --membind --interleave --preferred")),
     "prlimit": Options("p", long_names("--pid --output")),
+    "softlimit": Options("amdsloctfprk"),
     "cpulimit": Options("lpePi", long_names("--limit --pid --exe --path")),
     "wsl": Options("du", long_names("--distribution --user --cd --shell-type"), remote=True, chdir="--cd"),
     "machinectl": Options("EMnopqP", long_names("--setenv --machine --uid"), skip=2, remote=True),
