@@ -8,6 +8,7 @@ from __future__ import annotations
 import atexit
 import importlib
 import os
+import sys
 import threading
 import time
 from typing import Any
@@ -117,6 +118,8 @@ def ambient_session() -> RecordingSession | None:
     if session is not None and session.settings is settings:
         return session
     if not settings.enabled and not default_hooks.hooks:
+        return None
+    if sys.is_finalizing():  # a finaliser calls after everything was closed: nothing can be imported or opened any more
         return None
     return _ambient_under(settings)
 
