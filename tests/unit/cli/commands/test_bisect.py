@@ -66,7 +66,7 @@ def test_what_no_savepoint_holds_can_be_linked_in(history: Path, chrono: Any) ->
 def test_a_run_that_hangs_fails_and_leaves_nothing_running(history: Path, chrono: Any, tmp_path: Path) -> None:
     pids = tmp_path / "pids"
     script = f"echo $$ >> {pids}; grep -q bad a.txt && sleep 600 & wait"
-    value = chrono("bisect", "run", "--json", "--timeout", "0.5", "--", "sh", "-c", script).json
+    value = chrono("bisect", "run", "--json", "--timeout", "2", "--", "sh", "-c", script).json
     assert value["bad"]["message"] == "number 4" and 124 in [run["exit_code"] for run in value["runs"]]
     for pid in map(int, pids.read_text().split()):
         with pytest.raises(ProcessLookupError):
