@@ -15,18 +15,21 @@ _MAX_FOUND = 60
 _STRING = r"(?:\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)*)')"
 _SHELL_CALL = re.compile(
     r"\b(?:system2?|os\.execute|io\.popen|popen|shell|shell-command(?:-to-string)?|os:cmd|:os\.cmd|call-process-shell"
-    r"-command|uiop:run-program|System\.(?:cmd|shell)|Runtime\.getRuntime\(\)\.exec|do shell script|cmd\.exec)\s*\(?\s*"
-    + _STRING
+    r"-command|uiop:run-program|execShellCmd|execCmd|gorge|callCommand|Sys\.command|local|run_command|System\.(?:cmd|shell)|"
+    r"Runtime\.getRuntime\(\)\.exec|do shell script|cmd\.exec)\s*\(?\s*" + _STRING
 )
-_EXECUTED = re.compile(_STRING + r"\.execute\(\)")
+_EXECUTED = re.compile(_STRING + r"\s*\.(?:execute\(\)|!+(?!=))")
 _BACKTICKS = re.compile(r"\brun\s*\(\s*`([^`]+)`")
 _SPOKEN = re.compile(r"(?:^|[;\[{\n])[ \t]*(?:exec|spawn)[ \t]+([^;\n\]]+)")
 _EDITOR_LINES = re.compile(
     r"(?:^|\|)[ \t]*(?::?(?:sil(?:ent)?!?[ \t]+)?!|shell[ \t]+|platform shell[ \t]+)(?![=~])([^\n]+)$", re.MULTILINE
 )
 _WORDS_CALL = re.compile(
-    r"\bexec\.Command(?:Context)?\(|\bCommand::new\(|\bnew\s+ProcessBuilder\(|\bProcess(?:\.run|\.start|\.runSync)\(|"
+    r"\bexec\.Command(?:Context)?\(|\bCommand::new\(|\bProcessBuilder\(|\baddSystemCommand\(|\b(?:call|read|create)Process\s+|\(sh\s+|\bProcess(?:\.run|\.start|\.runSync)\(|"
     r"\bSystem\.cmd\(|\.exec\(\s*new\s+String\[\]|\bsystem2\(|\bProcess\.spawn\(|\bexecv\w*\(|\bPort\.open\("
+)
+_LAUNCHED = re.compile(
+    r"\b(?:launchPath\s*=\s*|executableURL\s*=\s*URL\(fileURLWithPath:\s*)\"([^\"]+)\"\)?[^\[]{0,80}arguments\s*=\s*\[([^\]]*)\]"
 )
 _DELETES = re.compile(
     r"\b(?:unlink|rm|rm_rf!?|File\.rm_rf!?|File\.rm!?|delete-directory|delete-file|os\.remove|file\.remove|"
@@ -82,6 +85,8 @@ def _run(code: str) -> Iterator[str]:
         words = _words_behind(code, match.end())
         if words:
             yield quoted(words) if len(words) > 1 or " " not in words[0] else words[0]
+    for match in _LAUNCHED.finditer(code):
+        yield quoted([plain(match[1]), *(plain(a or b) for a, b in re.findall(_STRING, match[2]))])
     for match in _RUNS_ADDRESS.finditer(code):
         yield f"curl -fsSL {quoted([match[1]])} | sh"
 
@@ -90,13 +95,18 @@ def _words_behind(code: str, at: int) -> list[str]:
     """The constant words of a call from its opening on, with those of `.arg(…)` behind it."""
     end = at
     while end < len(code) and end - at < 600:
-        if code[end] == ";" or (code[end] == "{" and "String[]" not in code[max(0, at - 12) : end]):
+        if code[end] == ";" or (code[end] == "{" and not _opens_list(code[max(0, at - 12) : end])):
             break
         continues = re.match(r"\s*(?:\.|[\"'\])])", code[end : end + 80]) is not None
         if code[end] == "\n" and not continues and code[end - 1 : end] not in ("(", ",", "["):
             break
         end += 1
     return [plain(first or second) for first, second in re.findall(_STRING, code[at:end])]
+
+
+def _opens_list(before: str) -> bool:
+    """Whether the brace behind this opens a list of words (`new String[]{`, Zig's `&.{`)."""
+    return "String[]" in before or before.endswith("&.")
 
 
 def _deleted(code: str) -> Iterator[str]:

@@ -569,6 +569,8 @@ class JavaScriptReader(TypeSkipper):
     def an_export(self) -> tuple[tree.Node, ...]:
         self.at += 1
         is_default = self.accept("default")
+        if is_default and self.is_op("{"):
+            return (tree.Assign(tree.Name("default"), self.expression()),)
         if self.is_op("{", "*") and self.ahead().kind != "string":
             # `export { a, b } from "x"`.
             while self.token.kind != "end" and not self.is_op(";") and self.token.value not in ("from",):

@@ -16,7 +16,8 @@ LANGUAGE = Language(
     telling=tuple(
         (
             "unlink rmdir exec system ` eval popen proc_open rename put open delete assert query passthru "
-            "Artisan call_user_func"
+            "Artisan call_user_func include require"
         ).split()
     ),
+    loads_modules=True,
 )

@@ -237,6 +237,10 @@ def _include(run: Machine, args: Arguments) -> Value:
     """A file that is included is code that runs; one from a package's autoloader is not read."""
     target = args.at(0)
     if isinstance(target, str) and not target.endswith("autoload.php"):
+        if run.modules is not None and run.effects.absolute(target) is not None:
+            # Its functions and variables are the program's own from here on.
+            run.modules.plain(run, str(run.effects.absolute(target)), "")
+            return ANY
         run.effects.program(Items(["php", target]))
     elif isinstance(target, Thing) and target.kind == "response":
         run.effects.run_code("php", ANY, target.fields["url"])

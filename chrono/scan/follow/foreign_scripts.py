@@ -76,7 +76,9 @@ def _of_file(scene: Scene, file: File) -> Answers:
 
 def _scripts(scene: Scene) -> Iterator[str]:
     program, args = scene.program, scene.args
-    if program == "go":
+    if program.lower().endswith((".vbs", ".vbe", ".wsf")) and isinstance(scene.command.argv[0], str):
+        yield scene.path(scene.command.argv[0].replace("\\", "/")) or ""
+    elif program == "go":
         yield from _go(scene)
     elif program == "cargo":
         yield from _cargo(scene)
@@ -100,7 +102,7 @@ def _scripts(scene: Scene) -> Iterator[str]:
             skip = word in _VALUES.get(program, ()) and program != "R" and word != "-f"
             text = word.replace("\\", "/") if program in ("cscript", "wscript") else word
             if not word.startswith("-") and not word.startswith("//"):
-                ending = word.rpartition(".")[2].lower()
+                ending = word.rpartition(".")[2].lower() if "." in word else ""
                 if ending in _ENDINGS or program in ("lua", "luajit", "Rscript", "tclsh", "expect", "fish", "bats"):
                     yield scene.path(text) or ""
                     if program != "bats":

@@ -19,6 +19,7 @@ Texts = Iterator[tuple[str, str]]
 
 MAX_CHARS = 200_000
 MAX_TEXTS = 60
+_FILE_OPTIONS = ("-f", "-c", "-W", "--file", "--config", "--procfile", "--workflows", "-d", "-P", "-s", "--snakefile")
 
 _TEMPLATE = re.compile(r"\$?\{\{[^{}\n]{0,200}\}\}")
 _STRING = r"\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)*)'"
@@ -48,7 +49,7 @@ def from_listed(scene: Scene) -> Answers:
 def _paths(scene: Scene, names: tuple[str, ...]) -> list[str]:
     """The file that an option names, else those of these names; one that ends in a star stands for a folder's."""
     for at, word in enumerate(scene.args[:-1]):
-        if word in ("-f", "-c", "-W", "--file", "--config", "--procfile", "--workflows", "-d", "-P", "--justfile"):
+        if word in _FILE_OPTIONS:
             path = scene.path(scene.args[at + 1])
             if path is not None and isinstance(scene.read(path), File):
                 return [path]
@@ -70,7 +71,13 @@ def _fitting(scene: Scene, name: str) -> list[str]:
 
 
 def _wanted(scene: Scene) -> set[str]:
-    return {word for word in scene.args if isinstance(word, str) and not word.startswith("-")}
+    """The operands; what stands behind a file's option is none."""
+    before = (None, *scene.args)
+    return {
+        word
+        for option, word in zip(before, scene.args, strict=False)
+        if isinstance(word, str) and not word.startswith("-") and option not in _FILE_OPTIONS
+    }
 
 
 # --- files in YAML ----------------------------------------------------------------------------------------------------
@@ -215,6 +222,7 @@ _CMAKE_PARTS = re.compile(r"\s(" + "|".join(_CMAKE_WORDS) + r")(?=\s|$)")
 def _cmake(scene: Scene, file: File) -> Texts:
     text = re.sub(r"(?m)^\s*#.*$", "", file.text)
     text = re.sub(r"\$ENV\{(\w+)\}", r"$\1", text)
+    text = re.sub(r"\$\{(?:CMAKE|PROJECT)_(?:CURRENT_)?(?:SOURCE|LIST)_DIR\}", ".", text)
     for name, body in _CMAKE_CALL.findall(text):
         parts = _CMAKE_PARTS.split(f" {body} ")
         for keyword, words in zip(parts[1::2], parts[2::2], strict=False):
@@ -353,6 +361,43 @@ def _doit(scene: Scene, file: File) -> Texts:
         yield from (("actions", text) for text in _literals(listed))
 
 
+_SNAKE = re.compile(
+    r"^[ \t]+shell:\s*(?:\"{3}(.*?)\"{3}|'{3}(.*?)'{3}|\"((?:[^\"\\\n]|\\.)*)\"|'((?:[^'\\\n]|\\.)*)')", re.S | re.M
+)
+
+
+def _snakemake(scene: Scene, file: File) -> Texts:
+    for found in _SNAKE.findall(file.text):
+        yield "shell", re.sub(r"\{[^{}\n]*\}", "x", next((text for text in found if text), ""))
+
+
+_PACKER = re.compile(r"\bprovisioner\s+\"shell-local\"\s*\{(.*?)^\s*\}", re.S | re.M)
+
+
+def _packer(scene: Scene, file: File) -> Texts:
+    for block in _PACKER.findall(file.text):
+        yield from (("shell-local", text) for text in _literals(block))
+
+
+_BAZEL = re.compile(r"\bsh_(?:binary|test)\s*\(([^()]*)\)|\bcmd\s*=\s*" + f"(?:{_STRING})")
+
+
+def _bazel(scene: Scene, file: File) -> Texts:
+    """Scripts of `sh_binary` and commands of `genrule`."""
+    for rule, first, second in _BAZEL.findall(file.text):
+        sources = re.search(r"srcs\s*=\s*\[([^\[\]]*)\]", rule)
+        if sources is not None:
+            yield from (("srcs", f"sh ./{name.lstrip(':')}") for name in _literals(sources[1]))
+        elif first or second:
+            yield "cmd", re.sub(r"\$[@<]|\$\([^()]*\)", "x", first or second).replace("$$", "$")
+
+
+def _calls(scene: Scene, file: File) -> Texts:
+    from chrono.scan.foreign_calls import shell_texts
+
+    yield from (("", text) for text in shell_texts(file.text, whole=True))
+
+
 def _go_generate(scene: Scene, file: File) -> Texts:
     if scene.args[:1] == ("generate",):
         for text in re.findall(r"^//go:generate[ \t]+([^\n]+)$", file.text, re.M):
@@ -396,6 +441,12 @@ _READERS: dict[str, tuple[tuple[str, ...], Callable[[Scene, File], Texts]]] = {
     "nx": (_NX, _nx),
     "go": (("*.go",), _go_generate),
     "doit": (("dodo.py",), _doit),
+    "snakemake": (("Snakefile", "workflow/Snakefile"), _snakemake),
+    "packer": (("*.pkr.hcl",), _packer),
+    **dict.fromkeys(("bazel", "bazelisk"), (("BUILD", "BUILD.bazel"), _bazel)),
+    "sbt": (("build.sbt",), _calls),
+    "tilt": (("Tiltfile",), _calls),
+    "zig": (("build.zig",), _calls),
     "cargo": ((".cargo/config.toml", ".cargo/config"), _cargo),
     "skaffold": (("skaffold.yaml",), _keys("command", "buildCommand")),
     "goreleaser": ((".goreleaser.yaml", ".goreleaser.yml"), _keys("hooks", "cmd", "pre", "post")),

@@ -26,7 +26,7 @@ MAX_FOLDERS = 24
 _FOREIGN = frozenset(("node_modules", "vendor", "dist", "build", "target", "__pycache__", "site-packages", "coverage"))
 _ELSEWHERE = re.compile(
     r"[Mm]ock|monkeypatch|\bstubs?\b|sinon|vi\.fn|jest\.fn|\bpatch\b|tmp_?path|tmp_?dir|[Tt]emporary|mkd?temp|Tempfile|"
-    r"isolated_filesystem|CliRunner|memfs|fakefs|pyfakefs|testcontainers"
+    r"\bcwd\b|chdir|isolated_filesystem|CliRunner|memfs|fakefs|pyfakefs|testcontainers"
 )
 """Signs that a test works in a place of its own, or puts something else in the place of what it calls: what its
 functions do to this machine cannot be told."""
@@ -214,6 +214,8 @@ def _files(scene: Scene) -> Iterator[tuple[str, str]]:
         yield from (("ruby", os.path.join(scene.cwd, name)) for name in listed if name.endswith(".thor"))
     if program in ("manage.py", "django-admin") and _first(scene.args):
         yield from (("python", path) for path in _management_commands(scene, listed))
+    if program == "pytest":
+        yield from (("python", os.path.join(scene.cwd, f"{name}.py")) for name in [_named(scene, "-p")] if name)
     if program in _SERVED:
         yield from (("python", path) for path in _applications(scene))
 

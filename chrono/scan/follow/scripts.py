@@ -134,7 +134,7 @@ def _run_directly(scene: Scene, path: str, otherwise: str | None = "sh") -> Answ
     if isinstance(file, Refusal):
         # A folder or a device cannot be started by its path: only what would run is refused.
         return [] if "regular file" in file.why else [file]
-    if file is None:
+    if file is None or _ending(path) in ("vbs", "vbe", "wsf"):
         return []
     language = language_of_file(file, otherwise)
     return [scene.start(file.text, language, scene.shown(path), file=file, args=scene.args)] if language else []

@@ -42,7 +42,7 @@ def from_session(scene: Scene) -> Answers:
             return []
     reader = {
         "tox": _tox, "nox": _nox, "inv": _invoke, "invoke": _invoke, "fab": _invoke, "pytest": _pytest,
-        "py.test": _pytest, "rake": _rake, "mise": _mise, "direnv": _direnv,
+        "py.test": _pytest, "rake": _rake, "rails": _rails_task, "mise": _mise, "direnv": _direnv,
     }.get(program)  # fmt: skip
     return reader(scene.within(program, args)) if reader else []
 
@@ -194,16 +194,23 @@ def _rake(scene: Scene) -> Answers:
     """The Rakefile with the tasks that are not asked for cut out of it."""
     given = _chosen(scene.args, ("-f", "--rakefile"))
     file = _first(scene, tuple(given) or ("Rakefile", "rakefile", "Rakefile.rb", "rakefile.rb"))
-    if not isinstance(file, File):
-        return [file] if isinstance(file, Refusal) else []
+    if isinstance(file, Refusal):
+        return [file]
     goals = [word.partition("[")[0] for word in _operands(scene.args) if "=" not in word] or ["default"]
-    files = [file]
+    files = [file] if file is not None else []
+    top = os.path.dirname(file.path) if file is not None else scene.cwd
     for folder in ("lib/tasks", "rakelib"):
         # What Rails and rake load by themselves, and what most Rakefiles import.
-        root = os.path.join(os.path.dirname(file.path), folder)
+        root = os.path.join(top, folder)
         named = [name for name in sorted(scene.world.listdir(root) or ()) if name.endswith(".rake")]
         files += [f for name in named[:MAX_TEST_FILES] if isinstance(f := scene.read(f"{root}/{name}"), File)]
     return [scene.start(_with_goals(f.text, goals), "ruby", scene.shown(f.path), file=f) for f in files]
+
+
+def _rails_task(scene: Scene) -> Answers:
+    """`rails NAME:TASK` is `rake NAME:TASK`."""
+    first = scene.args[0] if scene.args else None
+    return _rake(scene) if isinstance(first, str) and ":" in first else []
 
 
 def _with_goals(text: str, goals: list[str]) -> str:
