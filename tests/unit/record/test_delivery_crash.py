@@ -129,7 +129,7 @@ def test_a_delivery_thread_that_dies_is_followed_by_another(tmp_path: Path, monk
         sink = sink_to(plane, tmp_path)
         for number in range(50):
             sink.put_envelope(envelope(number))
-        until(lambda: died.is_set() and not delivering())
+        until(lambda: died.is_set() and sink._delivery._thread not in delivering())
         sink.put_envelope(envelope(50))
         sink.flush()
         assert sorted(one["input"]["raw"]["n"] for one in plane.envelopes.values()) == list(range(51))
