@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncIterator, Callable, Iterator
+from functools import cache
 from typing import Any, NamedTuple
 
 os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # it would ask a server at import otherwise
@@ -59,16 +60,17 @@ def _openai(provider: FakeProvider, limits: Limits) -> Talk:
     options: Any = {
         "api_key": "k", "base_url": f"{provider.url}/v1", "max_retries": limits.retries, "timeout": limits.timeout_s,
     }  # fmt: skip
-    client, later = record.wrap(OpenAI(**options)), record.wrap(AsyncOpenAI(**options))
+    client = cache(lambda: record.wrap(OpenAI(**options)))
+    later = cache(lambda: record.wrap(AsyncOpenAI(**options)))
 
     def given(text: str, **more: Any) -> dict[str, Any]:
         return {"model": "gpt-4o-mini", "messages": _said(text), **more}
 
     return Talk(
-        lambda text: client.chat.completions.create(**given(text)),
-        lambda text: client.chat.completions.create(**given(text, stream=True)),
-        lambda text: later.chat.completions.create(**given(text)),
-        lambda text: later.chat.completions.create(**given(text, stream=True)),
+        lambda text: client().chat.completions.create(**given(text)),
+        lambda text: client().chat.completions.create(**given(text, stream=True)),
+        lambda text: later().chat.completions.create(**given(text)),
+        lambda text: later().chat.completions.create(**given(text, stream=True)),
     )
 
 
@@ -76,16 +78,17 @@ def _responses(provider: FakeProvider, limits: Limits) -> Talk:
     options: Any = {
         "api_key": "k", "base_url": f"{provider.url}/v1", "max_retries": limits.retries, "timeout": limits.timeout_s,
     }  # fmt: skip
-    client, later = record.wrap(OpenAI(**options)), record.wrap(AsyncOpenAI(**options))
+    client = cache(lambda: record.wrap(OpenAI(**options)))
+    later = cache(lambda: record.wrap(AsyncOpenAI(**options)))
 
     def given(text: str, **more: Any) -> dict[str, Any]:
         return {"model": "gpt-4o-mini", "input": text, **more}
 
     return Talk(
-        lambda text: client.responses.create(**given(text)),
-        lambda text: client.responses.create(**given(text, stream=True)),
-        lambda text: later.responses.create(**given(text)),
-        lambda text: later.responses.create(**given(text, stream=True)),
+        lambda text: client().responses.create(**given(text)),
+        lambda text: client().responses.create(**given(text, stream=True)),
+        lambda text: later().responses.create(**given(text)),
+        lambda text: later().responses.create(**given(text, stream=True)),
     )
 
 
@@ -93,16 +96,17 @@ def _anthropic(provider: FakeProvider, limits: Limits) -> Talk:
     options: Any = {
         "api_key": "k", "base_url": provider.url, "max_retries": limits.retries, "timeout": limits.timeout_s,
     }  # fmt: skip
-    client, later = record.wrap(Anthropic(**options)), record.wrap(AsyncAnthropic(**options))
+    client = cache(lambda: record.wrap(Anthropic(**options)))
+    later = cache(lambda: record.wrap(AsyncAnthropic(**options)))
 
     def given(text: str, **more: Any) -> dict[str, Any]:
         return {"model": "claude-sonnet-4-6", "max_tokens": 64, "messages": _said(text), **more}
 
     return Talk(
-        lambda text: client.messages.create(**given(text)),
-        lambda text: client.messages.create(**given(text, stream=True)),
-        lambda text: later.messages.create(**given(text)),
-        lambda text: later.messages.create(**given(text, stream=True)),
+        lambda text: client().messages.create(**given(text)),
+        lambda text: client().messages.create(**given(text, stream=True)),
+        lambda text: later().messages.create(**given(text)),
+        lambda text: later().messages.create(**given(text, stream=True)),
     )
 
 
