@@ -1,7 +1,7 @@
 """Owns what package managers run: scripts of package.json, deno.json and composer.json with their hooks.
 
-Interpreters are left to `scripts`, `run` wrappers to `runners`; what a
-script's text does is left to the shell evaluator.
+Reading package.json is left to `manifest`, interpreters to `scripts`, `run` wrappers to `runners`; what a script's text
+does to the shell evaluator.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 
 from chrono.scan.command import Refusal, Word
+from chrono.scan.follow.manifest import Package, json_object, read_package
 from chrono.scan.follow.runners import from_runner, skip_options, unversioned
 from chrono.scan.follow.scene import File, Scene, Started, mapping
-from chrono.tuples import NamedTuple
 
 Answers = list[Started | Refusal]
 
@@ -106,17 +106,6 @@ _VALUE_OPTIONS = frozenset(
 )  # fmt: skip
 
 
-class Package(NamedTuple):
-    """One package.json (or its like): where it lies, its scripts and what their environment says of it."""
-
-    folder: str
-    name: str
-    scripts: dict[str, str]
-    env: tuple[tuple[str, str], ...]
-    workspaces: tuple[str, ...]
-    main: str | None = None
-
-
 def from_package_manager(scene: Scene) -> Answers:
     """What npm, yarn, pnpm, bun, deno, composer and the `run` wrappers of Python's tools start."""
     answers = from_runner(scene)
@@ -138,32 +127,6 @@ def from_package_manager(scene: Scene) -> Answers:
 
 
 # --- npm and its like -------------------------------------------------------------------------------------------------
-
-
-def read_package(scene: Scene, folder: str) -> Package | Refusal | None:
-    """The package.json of a folder; None where there is none or it is not one."""
-    file = scene.read(os.path.join(folder, "package.json"))
-    if file is None or isinstance(file, Refusal):
-        return file
-    document = _json(file.text)
-    scripts = {k: v for k, v in mapping(document.get("scripts")).items() if isinstance(v, str)}
-    name, version = document.get("name"), document.get("version")
-    env = tuple(
-        (key, value)
-        for key, value in (
-            ("npm_package_name", name),
-            ("npm_package_version", version),
-            ("INIT_CWD", scene.cwd),
-        )
-        if isinstance(value, str)
-    )
-    listed = document.get("workspaces")
-    listed = mapping(listed).get("packages") if isinstance(listed, dict) else listed
-    globs = tuple(g for g in listed if isinstance(g, str)) if isinstance(listed, list) else ()
-    main = document.get("main")
-    return Package(
-        folder, name if isinstance(name, str) else "", scripts, env, globs, main if isinstance(main, str) else None
-    )
 
 
 def _from_npm_like(scene: Scene) -> Answers:
@@ -405,7 +368,7 @@ def _from_other_manifest(scene: Scene) -> Answers:
             answers.append(file)
         if file is None or isinstance(file, Refusal):
             continue
-        entries = mapping(_json(file.text).get("scripts" if manifest == "package.json" else table))
+        entries = mapping(json_object(file.text).get("scripts" if manifest == "package.json" else table))
         for wanted in _with_dependencies(entries, names):
             for text in _texts(entries.get(wanted)):
                 # composer's `@php x` and `@other`: the first is the program, the second another script.
@@ -466,7 +429,7 @@ def _own_program(scene: Scene, cwd: str, inner: tuple[Word, ...]) -> Answers:
     from chrono.scan.follow.scripts import run_file
 
     file = scene.read(os.path.join(cwd, "package.json")) if inner else None
-    document = _json(file.text) if isinstance(file, File) else {}
+    document = json_object(file.text) if isinstance(file, File) else {}
     entry = document.get("bin")
     path = entry if isinstance(entry, str) and document.get("name") == inner[0] else mapping(entry).get(str(inner[0]))
     return run_file(scene, os.path.join(cwd, path), "javascript", inner[1:]) if isinstance(path, str) else []
@@ -512,18 +475,3 @@ def _from_pip(scene: Scene) -> Answers:
             started = scene.start(file.text, "python", scene.shown(file.path), file=file, cwd=path)
             return [started._replace(called=True)]
     return []
-
-
-def _json(text: str) -> dict[str, object]:
-    """A JSON object, comments and all (deno.jsonc); an empty one where the text is none."""
-    import json
-
-    try:
-        return mapping(json.loads(text))
-    except (ValueError, RecursionError):
-        pass
-    try:
-        bare = "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("//"))
-        return mapping(json.loads(bare))
-    except (ValueError, RecursionError):
-        return {}

@@ -195,7 +195,7 @@ def _entry_of_folder(scene: Scene, folder: str, language: str) -> File | None:
 
 
 def _main_of_package(scene: Scene, folder: str) -> str | None:
-    from chrono.scan.follow.packages import read_package
+    from chrono.scan.follow.manifest import read_package
 
     package = read_package(scene, folder)
     return package.main if package is not None and not isinstance(package, Refusal) else None
