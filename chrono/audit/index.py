@@ -142,11 +142,14 @@ _DENSE = 2000
 
 def _select(base: sqlite3.Connection, query: Query) -> tuple[str, list[object]]:
     """Where to look; it may say too much, never too little."""
-    conditions, values = _conditions(query, _common(base, query.text))
+    common = _common(base, query.text)
+    conditions, values = _conditions(query._replace(text="") if common else query)
     where = " AND ".join(conditions)
     count = f"SELECT count(*) FROM (SELECT 1 FROM record WHERE {where} LIMIT {_DENSE})"  # noqa: S608 - own words only
     if base.execute(count, values).fetchone()[0] >= _DENSE:
         where = " AND ".join(f"+{condition}" for condition in conditions)  # a plus keeps SQLite off the index
+    if common:  # not counted: of a text that many hold, that would cost more than finding the newest
+        where, values = f"{where} AND {_SAID}", [*values, query.text.lower()]
     return f"SELECT n, offset, length FROM record WHERE {where} ORDER BY n DESC", values  # noqa: S608
 
 
@@ -173,7 +176,7 @@ _SAID = (
 )
 
 
-def _conditions(query: Query, common: bool) -> tuple[list[str], list[object]]:
+def _conditions(query: Query) -> tuple[list[str], list[object]]:
     conditions, values = ["1"], list[object]()
 
     def among(column: str, word: str, condition: str = "text = ?") -> None:
@@ -200,10 +203,7 @@ def _conditions(query: Query, common: bool) -> tuple[list[str], list[object]]:
     if query.path:
         conditions.append("n IN (SELECT n FROM named WHERE place IN (SELECT id FROM place WHERE instr(text, ?) > 0))")
         values.append(query.path)
-    if common:
-        conditions.append(_SAID)
-        values.append(query.text.lower())
-    elif _findable(query.text):
+    if _findable(query.text):
         conditions.append("said IN (SELECT rowid FROM find WHERE find MATCH ?)")
         values.append(_quoted(query.text))
     return conditions, values
