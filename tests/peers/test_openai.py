@@ -262,7 +262,7 @@ def test_what_the_client_tries_again_by_itself_is_one_call(
 
 def test_a_copy_with_options_is_wrapped_too(client: OpenAI, provider: FakeProvider, sink: MemorySink) -> None:
     provider.plan("/chat/completions", answers.chat_whole())
-    client.with_options(timeout=5).with_options(timeout=6).chat.completions.create(**ASK)
+    client.with_options(timeout=500).with_options(timeout=600).chat.completions.create(**ASK)
     assert said(only(sink)) == PARIS
 
 
@@ -355,7 +355,7 @@ def test_async_calls_and_streams_are_recorded_alike(
         assert answer.choices[0].message.content == "Paris."
         stream = await aclient.chat.completions.create(**ASK, stream=True)
         assert len([chunk async for chunk in stream]) == 5
-        async with aclient.with_options(timeout=9).chat.completions.stream(**ASK) as helper:
+        async with aclient.with_options(timeout=600).chat.completions.stream(**ASK) as helper:
             assert (await helper.get_final_completion()).choices[0].message.content == "Paris."
 
     asyncio.run(talk())

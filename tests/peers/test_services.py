@@ -176,7 +176,7 @@ def test_two_services_are_one_trace_and_a_stream_stays_in_it(
                 # Not through httpx: this caller is nobody that is recorded.
                 from urllib.request import Request, urlopen
 
-                with urlopen(Request(front_url, headers={"traceparent": caller}), timeout=20) as heard:
+                with urlopen(Request(front_url, headers={"traceparent": caller}), timeout=120) as heard:
                     assert heard.read() == b"Paris."
         finally:
             record.uninstrument_httpx()
