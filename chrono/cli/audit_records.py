@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from chrono.workspace.project import Workspace
 
 _DECISIONS = {"allow": "green", "ask": "yellow", "block": "red"}
+_ENDS = (("trusted", "no longer trusted"), ("pinned", "no longer pinned"))
 _UNITS_S = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _LOOK_EVERY_S = 0.5
 
@@ -172,7 +173,7 @@ def record_row(number: int, record: Record | None) -> tuple[Part, ...]:
         return (f"{number:>5}", "?", Styled("malformed", "red"), "", "", "run chrono audit --verify")
     act, anchor = record.act, record.anchor or {}
     decision = str(act.get("decision") or "")
-    subject = act.get("cmd") or act.get("message") or _paths(act) or _person(act) or act.get("phase") or ""
+    subject = act.get("cmd") or act.get("message") or _paths(act) or _person(act) or act.get("phase") or _ended(act)
     if act.get("cmd") and isinstance(act.get("approved"), dict):
         subject = f"(approved by {_person(act)}) {subject}"
     commit = str(anchor.get("commit") or "")
@@ -202,6 +203,11 @@ def _person(act: Mapping[str, object]) -> str:
     if request := act.get("request") or about.get("id"):
         words.append(f"request {request}")
     return " ".join(words)
+
+
+def _ended(act: Mapping[str, object]) -> str:
+    """What a person took back; the same kind of record tells of the beginning."""
+    return next((text for member, text in _ENDS if act.get(member) is False), "")
 
 
 def _paths(act: Mapping[str, object]) -> str:

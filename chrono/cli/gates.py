@@ -47,6 +47,7 @@ PEOPLE_ONLY: Mapping[str, tuple[PeopleOnly, ...]] = {
     "init": (PeopleOnly("adopt a strange project", ("adopt",)),),
     "policy pin": (PeopleOnly("pin a policy", unless=("dry_run",)),),
     "policy trust": (PeopleOnly("trust a policy"),),
+    "policy untrust": (PeopleOnly("take the trust in a policy back"),),
     "prune": (PeopleOnly("remove savepoints", unless=("dry_run",)),),
     "run": (PeopleOnly("overrule the scanner with --force", ("force",)),),
     "service stop": (PeopleOnly("stop the service"),),

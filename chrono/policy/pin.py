@@ -16,6 +16,7 @@ from chrono.layout import HomeLayout
 from chrono.tuples import NamedTuple
 
 _MAX_PIN_BYTES = 1 << 20
+_MAX_NOTE_BYTES = 1 << 16
 _PIN_FORMAT = 1
 
 
@@ -40,6 +41,36 @@ def trust(home: HomeLayout, sha256: str, *, source: str, at_ns: int) -> None:
     own_folder(home.trust)
     note = f"chrono-policy-trust/v1\n{rfc3339(at_ns)}\n{source}\n"
     atomic_write(home.trusted_policy(sha256), note.encode("utf-8", "surrogateescape"))
+
+
+def trusted_from(home: HomeLayout, source: str) -> tuple[str, ...]:
+    """SHA-256 of every content that was last trusted as the policy at path `source`, in order of the digits."""
+    found = []
+    try:
+        names = os.listdir(home.trust)
+    except FileNotFoundError:
+        return ()
+    for name in names:
+        sha256 = name.removeprefix("policy-")
+        if name == sha256 or not is_trusted(home, sha256):
+            continue
+        try:
+            note = read_own(home.trusted_policy(sha256), _MAX_NOTE_BYTES).split(b"\n", 2)
+        except OSError:
+            continue  # nobody can say where it was read
+        if note[2:] == [os.fsencode(source) + b"\n"]:
+            found.append(sha256)
+    return tuple(sorted(found))
+
+
+def untrust(home: HomeLayout, sha256: str) -> bool:
+    """Takes back the trust in the content with this SHA-256, durable before the return; False where there was none."""
+    try:
+        os.unlink(home.trusted_policy(sha256))
+    except FileNotFoundError:
+        return False
+    fsync_dir(home.trust)
+    return True
 
 
 def read_policy_pin(home: HomeLayout, log_id: str) -> PolicyPin | None:

@@ -1,5 +1,5 @@
-"""Owns `chrono policy trust` and `pin`: a person's word that a project's own policy file may also loosen, and that
-nothing else than what holds now may hold; and the record of a policy that changed.
+"""Owns `chrono policy trust`, `untrust` and `pin`: a person's word that a project's own policy file may also loosen,
+and that nothing else than what holds now may hold; and the record of a policy that changed.
 
 What would loosen is shown beforehand by `cli`; that no agent may do this is a rule. The word itself is kept by
 `policy.pin`, the audit record here says who gave it, and for which bytes.
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 
-from chrono.errors import ChronoError
+from chrono.errors import ChronoError, PolicyError
 from chrono.files import atomic_write, own_folder, read_own
 from chrono.layout import HomeLayout
 from chrono.policy.model import DEFAULTS, Ignored, PolicyFile
@@ -65,6 +65,33 @@ def trust_policy(ws: Workspace, plan: TrustPlan, by: Actor, *, timeout_s: float 
     act = Act(policy_sha256=now.sha256, more=(("loosens", [*loosens]),))
     ws.log.append(Entry("policy.trusted", by, act), timeout_s=timeout_s)
     trust(ws.home, now.sha256, source=ws.layout.policy, at_ns=ws.clock.now_ns())
+
+
+def untrust_policy(ws: Workspace, by: Actor, *, timeout_s: float = CLI_WAIT_S) -> tuple[str, ...]:
+    """Takes the trust back from the project's policy file: from what it says now, also where those bytes were trusted
+    in another project, and from all it said here before, which could come back with a checkout. Returns the SHA-256 of
+    each content that was trusted.
+
+    A record for each comes first. Raises Denied, Locked.
+    """
+    from chrono.audit.record import Act, Entry
+    from chrono.policy.pin import trusted_from, untrust
+
+    ws.require_own()
+    contents = list(trusted_from(ws.home, ws.layout.policy))
+    try:
+        now = project_policy(ws.layout, ws.home)
+    except PolicyError:
+        now = None  # broken: it blocks whatever is enforced, trusted or not
+    if now is not None and now.file is not None and now.trusted and now.file.sha256 not in contents:
+        contents.append(now.file.sha256)
+    taken = []
+    for sha256 in contents:
+        act = Act(policy_sha256=sha256, more=(("trusted", False),))
+        ws.log.append(Entry("policy.trusted", by, act), timeout_s=timeout_s)
+        if untrust(ws.home, sha256):
+            taken.append(sha256)
+    return tuple(taken)
 
 
 def pin_policy(ws: Workspace, by: Actor, *, timeout_s: float = CLI_WAIT_S) -> PolicyPin:

@@ -134,6 +134,30 @@ def run_trust(
     return 0
 
 
+def run_untrust(ctx: typer.Context, json: Json = False) -> None:
+    """Take the trust in the project's policy back.
+
+    The file then only tightens, also where it gets back what it said when it was trusted. Agents are refused.
+    """
+    from chrono.workspace.actors import actor
+    from chrono.workspace.trust import untrust_policy
+
+    screen = screen_of(ctx)
+    ws = workspace(screen)
+    taken = untrust_policy(ws, actor(screen.environ))
+    problem, _ = _pin_state(screen)
+    if json:
+        screen.value({"untrusted": list(taken), "pin_problem": problem})
+        return
+    if not taken:
+        screen.line(f"{ws.layout.policy} was not trusted")
+        return
+    screen.line(Styled("no longer trusted", "yellow"), f"  {ws.layout.policy}")
+    if problem is not None:
+        screen.warning(f"{problem}; until a person pins it again, everything the guard judges is blocked")
+        screen.text("to go on without the pin: chrono policy pin --remove")
+
+
 def run_schema(ctx: typer.Context, json: Json = False) -> None:
     """Print the JSON schema of the policy file.
 

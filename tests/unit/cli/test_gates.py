@@ -15,6 +15,7 @@ from chrono.signing import generate
 REFUSED = [
     ("policy", "pin"),
     ("policy", "trust"),
+    ("policy", "untrust"),
     ("guard", "install"),
     ("guard", "uninstall"),
     ("git", "uninstall"),

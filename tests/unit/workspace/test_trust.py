@@ -8,11 +8,11 @@ import pytest
 
 from chrono.audit.record import Actor
 from chrono.errors import ChronoError, Denied, PolicyError
-from chrono.policy.pin import write_policy_pin
+from chrono.policy.pin import is_trusted, trust, write_policy_pin
 from chrono.workspace.config import effective_policy, hold_adapter, ruleset_for
 from chrono.workspace.covers import covers
 from chrono.workspace.project import Workspace
-from chrono.workspace.trust import pin_policy, plan_trust, since_pin, trust_policy, unpin_policy
+from chrono.workspace.trust import pin_policy, plan_trust, since_pin, trust_policy, unpin_policy, untrust_policy
 
 from .test_savepoints import records
 
@@ -31,6 +31,40 @@ def test_trust_is_shown_recorded_and_holds(ws: Workspace, root: Path, by: Actor)
     assert record.act["policy_sha256"] == plan.file.sha256
     assert record.act["loosens"] == ["allow: make deploy", "databases: dev"]
     assert [entry.name for entry in covers((), ws.policy()).databases] == ["dev"]
+
+
+def test_trust_taken_back_is_recorded_and_no_earlier_content_keeps_it(ws: Workspace, root: Path, by: Actor) -> None:
+    policy, digests = root / "chrono-policy.yaml", []
+    for text in ("allow: [make deploy]\n", "allow: [make release]\n"):
+        policy.write_text(text)
+        plan = plan_trust(ws)
+        assert plan is not None
+        trust_policy(ws, plan, by)
+        digests.append(plan.file.sha256)
+    assert ws.policy().allow
+    assert untrust_policy(ws, by) == tuple(sorted(digests))
+    assert [(one.ev, one.act["trusted"], one.act["policy_sha256"]) for one in records(ws)[-2:]] == [
+        ("policy.trusted", False, digest) for digest in sorted(digests)
+    ]
+    for text in ("allow: [make release]\n", "allow: [make deploy]\n"):
+        policy.write_text(text)
+        assert ws.policy().allow == ()
+    before = len(records(ws))
+    assert untrust_policy(ws, by) == () and len(records(ws)) == before
+
+
+def test_trust_of_the_same_bytes_elsewhere_goes_and_of_other_bytes_stays(ws: Workspace, root: Path, by: Actor) -> None:
+    policy = root / "chrono-policy.yaml"
+    policy.write_text("allow: [make deploy]\n")
+    here = plan_trust(ws)
+    assert here is not None
+    trust(ws.home, here.file.sha256, source="/elsewhere/chrono-policy.yaml", at_ns=0)
+    trust(ws.home, "0" * 64, source="/elsewhere/chrono-policy.yaml", at_ns=0)
+    assert untrust_policy(ws, by) == (here.file.sha256,)
+    assert is_trusted(ws.home, "0" * 64)
+    trust_policy(ws, here, by)
+    policy.write_text("nope: 1\n")  # broken, and the trust in what it said can go all the same
+    assert untrust_policy(ws, by) == (here.file.sha256,)
 
 
 def test_what_changed_after_it_was_shown_is_not_trusted(ws: Workspace, root: Path, by: Actor) -> None:

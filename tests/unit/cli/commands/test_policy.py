@@ -39,6 +39,26 @@ def test_trust_needs_a_person_or_yes_and_never_an_agent(project: Path, chrono: A
     assert "policy.trusted" in chrono("audit").out
 
 
+def test_a_person_takes_the_trust_back_and_never_an_agent(project: Path, chrono: Any) -> None:
+    (project / "chrono-policy.yaml").write_text("thresholds:\n  block: 90\n")
+    assert chrono("policy", "untrust").out.endswith("was not trusted\n")
+    chrono("policy", "trust", "--yes")
+    assert chrono("policy", "untrust", CLAUDECODE="1").code == 4
+    assert chrono("policy", "--json").json["thresholds"]["block"] == 90
+    assert chrono("policy", "untrust").out.startswith("no longer trusted")
+    assert chrono("policy", "--json").json["thresholds"]["block"] == 70
+    assert chrono("audit").out.rstrip().endswith("no longer trusted")
+    assert chrono("policy", "untrust", "--json").json == {"untrusted": [], "pin_problem": None}
+
+
+def test_trust_taken_back_under_a_pin_says_that_it_blocks(project: Path, chrono: Any) -> None:
+    (project / "chrono-policy.yaml").write_text("thresholds:\n  block: 90\n")
+    chrono("policy", "pin", "--yes")
+    ran = chrono("policy", "untrust")
+    assert ran.code == 0 and "blocked" in ran.err and "chrono policy pin --remove" in ran.out
+    assert chrono("scan", "ls").code == 3
+
+
 def test_an_edit_ends_the_trust(project: Path, chrono: Any) -> None:
     policy = project / "chrono-policy.yaml"
     policy.write_text("thresholds:\n  block: 90\n")
