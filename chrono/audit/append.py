@@ -23,7 +23,7 @@ from chrono.audit.pin import Pin, Turn, read_pin, write_pin
 from chrono.audit.place import LogPlace, open_text, segment_path, segments, whereabouts
 from chrono.audit.record import NO_PREV, ROTATE_PREFIX, Act, Actor, Entry, encode, read
 from chrono.audit.tail import Expected, Tail, find_tail, hands_over
-from chrono.audit.text import PLAIN, lines
+from chrono.audit.text import PLAIN, EndlessLine, lines
 from chrono.audit.witness import Alarm, Mark, Witness
 from chrono.canonical import Json
 from chrono.clock import Clock, rfc3339
@@ -172,7 +172,11 @@ class AuditLog:
             if not self._files.has_its_beginning(self.log_id):
                 self.refuse_headless()
             expected = Expected(self.log_id, self._pin.active, self._pin.signed_from, self._pin.turn)
-            found = find_tail(self.place, self._files.live, self._files.head, tail, state, expected, boot_id())
+            try:
+                found = find_tail(self.place, self._files.live, self._files.head, tail, state, expected, boot_id())
+            except EndlessLine:
+                self._remember("too-long", state.mark.size if state.mark is not None else 0)
+                raise
             self._tail, self._notes = found.tail, (*self._notes, *found.notes)
             if found.mismatch is not None:
                 alarm = self._latch(found.mismatch)
@@ -297,14 +301,18 @@ class AuditLog:
     def refuse_headless(self) -> NoReturn:
         """The log does not begin with its first record, so no record can follow. The alarm stays, even where somebody
         puts the old file back. Raises AuditTampered."""
-        state = self._witness.state()
-        if state.alarm is None and state.mark is not None:
-            self._witness.latch(Alarm("truncated", state.mark, 0, "", self._now()))
+        self._remember("truncated", 0)
         raise AuditTampered(
             f"the audit log {self.place.log} does not begin with its first record",
             "run chrono audit --verify",
             record=0,
         )
+
+    def _remember(self, code: str, found_size: int) -> None:
+        """Latches an alarm that no record can tell of, since none can be written."""
+        state = self._witness.state()
+        if state.alarm is None and state.mark is not None:
+            self._witness.latch(Alarm(code, state.mark, found_size, "", self._now()))
 
     def _begin_signing(self, writing: Writing) -> None:
         """The first signature of a log that was begun unsigned: pin first, so that a crash leaves no stray key."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections import deque
 from collections.abc import Iterator
 from hashlib import sha256
 from typing import TYPE_CHECKING
@@ -89,8 +90,9 @@ def _read(data: bytes | None) -> Record | None:
 
 def _newest(text: Text, limit: int) -> list[tuple[int, Record | None]]:
     """The last lines, read from the end. The number is the record's own word; a reader looks, a verifier proves."""
+    every = ((n, _read(line.data)) for n, line in enumerate(lines(text)) if line.whole and not line.pruned)
     if limit <= 0:
-        return [(n, _read(line.data)) for n, line in enumerate(lines(text)) if line.whole and not line.pruned]
+        return list(every)
     span, size = 1 << 16, text.end
     while True:
         start = max(0, size - span)
@@ -100,6 +102,8 @@ def _newest(text: Text, limit: int) -> list[tuple[int, Record | None]]:
             held = held[1:]  # cut off at its beginning
         if start == 0 or len(held) >= limit:
             break
+        if span > (limit + 2) * (MAX_LINE_BYTES + 1):  # there are lines that are longer than a record can be
+            return list(deque(every, maxlen=limit))
         span *= 4
     last = [_read(line) for line in held[-limit:]]
     first = next((record.n - at for at, record in enumerate(last) if record is not None), 0)
@@ -107,8 +111,6 @@ def _newest(text: Text, limit: int) -> list[tuple[int, Record | None]]:
 
 
 def _scanned(text: Text, query: Query, limit: int) -> list[tuple[int, Record | None]]:
-    from collections import deque
-
     hits: deque[tuple[int, Record | None]] = deque(maxlen=limit or None)
     for n, line in enumerate(lines(text)):
         record = _read(line.data) if line.whole else None

@@ -61,7 +61,7 @@ def find_tail(
     onwards.
 
     Lines that the witness saw are covered by its leaf hash. Those behind its mark are adopted only where each is a
-    valid record of this log. A torn last line is cut off. Raises OSError, SegmentBroken.
+    valid record of this log. A torn last line is cut off. Raises OSError, SegmentBroken, EndlessLine.
     """
     end = live.text.end
     start = known if known is not None and live.base <= known.offset <= end else _of_head(live, head_fd, end, expected)

@@ -20,6 +20,8 @@ PLAIN, PACKED, PRUNED = "plain", "packed", "pruned"
 
 BLOCK_BYTES = 1 << 18
 """Text of one gzip block: what is read at once to get at any byte of it."""
+ENDLESS_BYTES = 1 << 26
+"""A line longer than this is not read to its end: no file of a log grows further, so no crash leaves one."""
 _CHUNK_BYTES = 1 << 20
 _HEADER = struct.Struct("<4BI2BH2BH2I")  # RFC 1952, with an extra field: how long the block is, how long its text
 _FIXED = (0x1F, 0x8B, 8, 4, 0, 0, 255, 12, ord("c"), ord("h"), 8)
@@ -28,6 +30,10 @@ _TRAILER = struct.Struct("<2I")
 
 class SegmentBroken(AuditTampered):
     """A file of the log is missing, or does not hold what its place asks for."""
+
+
+class EndlessLine(AuditTampered):
+    """What follows the last record is a line that never seems to end, such as a hole of a terabyte."""
 
 
 class Part(NamedTuple):
@@ -163,6 +169,8 @@ class Packed:
                 raise self._broken("it is cut off")
             found = _HEADER.unpack(head)
             length, holds = found[-2:]
+            if text % BLOCK_BYTES:
+                raise self._broken("a block before the last is not full")  # small ones would fill the memory
             if found[:-2] != _FIXED or not 0 < holds <= BLOCK_BYTES:
                 raise self._broken("it is not in gzip blocks as chrono writes them")
             if length <= _HEADER.size + _TRAILER.size or at + length > end:
@@ -222,7 +230,7 @@ def pack(text: bytes) -> bytes:
 
 def lines(text: Text, start: int = 0, until: int | None = None) -> Iterator[Line]:
     """The lines from byte `start` on (to byte `until`), in bounded memory whatever the files hold. `start` is the
-    beginning of a line. Raises SegmentBroken."""
+    beginning of a line. Raises SegmentBroken, EndlessLine."""
     for part in text.parts:
         if part.end and part.end <= start:
             continue
@@ -268,6 +276,12 @@ def _lines(text: Text, start: int, until: int | None, part: Part) -> Iterator[Li
             held_bytes += len(rest)
             held = held + rest if held_bytes <= MAX_LINE_BYTES else b""
             digest.update(rest)
+        if held_bytes > ENDLESS_BYTES:
+            raise EndlessLine(
+                f"at byte {offset} of the audit log a line of more than {ENDLESS_BYTES} bytes begins, which no crash "
+                "leaves",
+                "look at who wrote it, and cut the file there",
+            )
         position += len(chunk)
         if stop and position >= stop:
             break

@@ -31,7 +31,7 @@ from chrono.audit.report import (
     integrity_of,
 )
 from chrono.audit.resume import Verified, read_verified, still_there, write_verified
-from chrono.audit.text import SegmentBroken, Text, lines
+from chrono.audit.text import EndlessLine, SegmentBroken, Text, lines
 from chrono.audit.witness import EMPTY, State, Witness
 from chrono.canonical import NotCanonical
 from chrono.errors import AuditUnverifiable, ChronoError
@@ -155,6 +155,9 @@ class _Verification:
         except SegmentBroken as error:
             self.notes.fail("segment", error.record, error.message)
             return
+        except EndlessLine as error:
+            self.notes.fail("too-long", chain.count, error.message)
+            return
         finally:
             if text is not None:
                 text.close()
@@ -165,6 +168,8 @@ class _Verification:
         else:
             self.levels.append(Level("W3", "not checked", "no savepoints here"))
         self._against_external(chain)
+        if not chain.count:
+            self._empty(trust)
 
     def _modes(self, text: Text) -> None:
         """Warns of what others may write."""
@@ -203,6 +208,13 @@ class _Verification:
         self.notes.fail(
             "log-missing", None, f"the audit log is gone; this home remembers {seen} records of log {pin.log}"
         )
+
+    def _empty(self, trust: Trust) -> None:
+        """Where there is no record, nothing was signed, and nothing can be called intact."""
+        if trust.pin is None:
+            raise AuditUnverifiable("the audit log holds no record that the keys given could have signed")
+        if not self.notes.findings:
+            self.notes.fail("log-missing", 0, "the audit log holds no record, not even the first, which is pinned")
 
     def _trust(self) -> Trust:
         found = log_id(self.place)
@@ -258,6 +270,8 @@ class _Verification:
             first = trust.pin.signed_from if trust.pin is not None else 0
             key = chain.key if found.size > first else None
             signed = checkpoint.verified(found.note, log=trust.log, key=key)
+            if signed.size != found.size:
+                raise checkpoint.NotACheckpoint(f"its checkpoint is of {signed.size} records, not of {found.size}")
         except checkpoint.NotACheckpoint as error:
             foreign = "foreign origin" in str(error)
             if foreign:
@@ -273,7 +287,7 @@ class _Verification:
                 chain.count,
                 f"truncated: a signed checkpoint covers {signed.size} records, the log has {chain.count}",
             )
-        elif signed.size == found.size and signed.root.hex() != chain.roots.get(signed.size):
+        elif signed.root.hex() != chain.roots.get(signed.size):
             self.notes.fail("root", None, f"the first {signed.size} records do not have the root that was signed")
         else:
             state = "checked"

@@ -1,4 +1,4 @@
-"""Claims about memory: a long log is verified in little of it, however closely, alone or with helpers."""
+"""Claims about memory and time: a long log, or what looks like one, is read in little of both."""
 
 from __future__ import annotations
 
@@ -9,15 +9,18 @@ from pathlib import Path
 
 import pytest
 
+from chrono.audit.index import found
 from chrono.audit.keys import read_key_file
 from chrono.audit.log import boot_id
 from chrono.audit.merkle import leaf_hash
+from chrono.audit.query import Query
 from chrono.audit.record import encode
+from chrono.audit.text import BLOCK_BYTES, EndlessLine, Packed, SegmentBroken, pack
 from chrono.audit.witness import Mark
 from chrono.clock import rfc3339
 from chrono.signing import PublicKey, Signer
 
-from .conftest import Ground, command
+from .conftest import Ground, codes, command
 
 MEASURE = """
 import resource, sys
@@ -80,3 +83,40 @@ def test_a_log_of_300_000_records_needs_little_memory(ground: Ground) -> None:
         assert findings == strict
         assert grown_kb < 40 << 10
         assert helpers_kb < 80 << 10
+
+
+def test_a_hole_behind_the_records_holds_nobody_up(ground: Ground) -> None:
+    """A terabyte that costs its maker nothing: the verifier, the writer and the reader stop at what no crash leaves."""
+    ground.begin(3)
+    ground.log.close()
+    size = os.stat(ground.place.log).st_size
+    os.truncate(ground.place.log, 1 << 40)
+    for full in (False, True):
+        report = ground.verify(full=full)
+        assert [(finding.code, finding.record) for finding in report.findings] == [("too-long", 4)]
+    with pytest.raises(EndlessLine, match="which no crash leaves"):
+        ground.command()
+    with pytest.raises(EndlessLine):
+        found(ground.place, ground.home, ground.log.log_id, Query(), 30)
+    os.truncate(ground.place.log, size)
+    ground.command()
+    assert codes(ground.verify()) == {"alarm"}
+    assert "(too-long)" in ground.verify().integrity
+
+
+def test_the_newest_records_are_read_past_lines_that_are_none(ground: Ground) -> None:
+    ground.begin(3)
+    with open(ground.place.log, "ab") as file:
+        file.write(b"\0" * (1 << 20) + b"\n")
+    newest = found(ground.place, ground.home, ground.log.log_id, Query(), 2)
+    assert [(n, record is not None) for n, record in newest] == [(3, True), (4, False)]
+
+
+def test_blocks_that_are_not_full_are_refused_before_they_fill_the_memory(tmp_path: Path) -> None:
+    path = tmp_path / "audit-000000000000.jsonl.gz"
+    path.write_bytes(pack(b"a" * BLOCK_BYTES) + pack(b"a" * 7))
+    with open(path, "rb") as file:
+        assert Packed(file.fileno(), path.name).size == BLOCK_BYTES + 7
+    path.write_bytes(pack(b"a") * 2)
+    with open(path, "rb") as file, pytest.raises(SegmentBroken, match="a block before the last is not full"):
+        Packed(file.fileno(), path.name)
