@@ -38,17 +38,25 @@ def plane(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakePlane]:
     others = delivering()
     with FakePlane() as plane:
         yield plane
+        while opened:
+            opened.pop().close()
     until(lambda: delivering() <= others, "the thread of a sink that was closed did not end")
 
 
+opened: list[StoreSink] = []
+"""By the test; closed after it, where it failed before it could."""
+
+
 def sink_to(plane: FakePlane | str | None, store: Path, **settings: Any) -> StoreSink:
-    return open_sink(
+    sink = open_sink(
         Settings(
             control_plane_url=plane.url if isinstance(plane, FakePlane) else plane,
             store=str(store),
             **{"fail_open": False, "timeout": LONG_S, **settings},
         )
     )
+    opened.append(sink)
+    return sink
 
 
 def envelope(number: int, **changes: Any) -> EnvelopeEntry:
