@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from chrono.errors import StoreError
+from chrono.store.belongings import SET_ID, hand_over
 from chrono.store.contents import Entry
 from chrono.store.disk import READ_FILE, READ_FOLDER, Disk
 from chrono.store.handles import FolderHandles
@@ -79,7 +80,7 @@ class Stage:
     def _write(self, name: bytes, entry: Entry, blob: Blob, dir_fd: int) -> None:
         size, chunks = blob(bytes.fromhex(entry.oid))
         digest = hashlib.sha1(b"blob %d\0" % size, usedforsecurity=False)
-        mode = stat.S_IMODE(entry.mode)
+        mode = stat.S_IMODE(entry.mode) & ~SET_ID
         fd = self._disk.create(name, mode & 0o777, dir_fd)  # only we get into the stage
         try:
             for chunk in chunks:
@@ -124,6 +125,7 @@ class Applier:
         self._left: list[Left] = []
         self._looked_at: bytes | None = None
         self._spared: set[bytes] = set()
+        self._trusted = frozenset((os.geteuid(), os.lstat(root).st_uid))
         self._around: set[bytes] = set()
         self.placed: dict[str, Key] = {}
         """Stat keys of files that were what was staged right after they got their names."""
@@ -222,7 +224,7 @@ class Applier:
         for number, step, path in steps:
             if step.act in ("write", "link") and not self._is_spared(path):
                 with self._sparing(path):
-                    self._place(path, b"%d" % number, stage_fd)
+                    self._place(step, path, b"%d" % number, stage_fd)
 
     def _make_folder(self, path: bytes, mode: int) -> None:
         fd, name = self._parent(path)
@@ -233,8 +235,11 @@ class Applier:
                 raise
         self._modes[path] = stat.S_IMODE(mode)
 
-    def _place(self, path: bytes, staged: bytes, stage_fd: int) -> None:
+    def _place(self, step: Step, path: bytes, staged: bytes, stage_fd: int) -> None:
         fd, name = self._parent(path)
+        if step.act == "write" and step.new is not None:
+            mode = self._without_set_id(path, step.new.mode, SET_ID)
+            hand_over(self._disk, (name, fd), (staged, stage_fd), mode, self._trusted)
         try:
             self._disk.rename(staged, name, stage_fd, fd)
             self._note_placed(os.fsdecode(path), self._stage.files.get(staged), fd, name)
@@ -242,6 +247,12 @@ class Applier:
             if error.errno != errno.EXDEV:
                 raise
             self._copy(staged, name, stage_fd, fd)
+
+    def _without_set_id(self, path: bytes, mode: int, given: int) -> int:
+        """The permission bits of a file without those of `given`; told where it makes a difference."""
+        if mode & given:
+            self._left.append(Left(os.fsdecode(path), "it is back, but not its right to run as its owner or group"))
+        return stat.S_IMODE(mode) & ~given
 
     def _note_placed(self, path: str, staged: Staged | None, fd: int, name: bytes) -> None:
         """Nobody else could reach the file before its rename, which is late enough to be told by its time: who wrote
@@ -265,6 +276,7 @@ class Applier:
             self._disk.symlink(os.readlink(source, dir_fd=stage_fd), temp, dir_fd)
         else:
             self._copy_file(source, temp, stat.S_IMODE(found.st_mode), stage_fd, dir_fd)
+            hand_over(self._disk, (name, dir_fd), (temp, dir_fd), stat.S_IMODE(found.st_mode), self._trusted)
         self._disk.rename(temp, name, dir_fd, dir_fd)
 
     def _copy_file(self, source: bytes, temp: bytes, mode: int, stage_fd: int, dir_fd: int) -> None:
@@ -291,7 +303,8 @@ class Applier:
                 else:
                     with self._sparing(path):
                         fd, name = self._parent(path)
-                        self._disk.chmod(name, stat.S_IMODE(step.new.mode), fd)
+                        has = os.stat(name, dir_fd=fd, follow_symlinks=False).st_mode
+                        self._disk.chmod(name, self._without_set_id(path, step.new.mode, SET_ID & ~has), fd)
         for path in sorted(self._modes, reverse=True):
             with self._sparing(path):
                 self._disk.fchmod(self._handles.fd(path), self._modes[path])

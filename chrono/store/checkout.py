@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 
 from chrono.errors import StoreError
 from chrono.store import diff
+from chrono.store.belongings import SET_ID
 from chrono.store.contents import Contents, Entry, within
 from chrono.store.diff import Change
 from chrono.store.disk import READ_FILE, Disk
@@ -132,7 +133,7 @@ class Checkout:
                     self._disk.write(out, chunk)
                 if digest.hexdigest() != entry.oid:
                     raise StoreError(f"object {entry.oid} is damaged: its content has another id")
-            self._disk.fchmod(out, stat.S_IMODE(entry.mode))
+            self._disk.fchmod(out, stat.S_IMODE(entry.mode) & ~SET_ID)
         finally:
             os.close(out)
         self._bytes += size

@@ -132,6 +132,16 @@ class Disk:
         finally:
             os.close(fd)
 
+    def chown(self, name: bytes, uid: int, gid: int, dir_fd: int) -> None:
+        """Owner and group, -1: as it is. Raises PermissionError."""
+        self._at_step("chown", name)
+        os.chown(name, uid, gid, dir_fd=dir_fd, follow_symlinks=False)
+
+    def setxattr(self, path: bytes, name: str, value: bytes) -> None:
+        """An extended attribute (Linux)."""
+        self._at_step("setxattr", path)
+        os.setxattr(path, name, value, follow_symlinks=False)
+
     def touch(self, name: bytes) -> None:
         """Sets a file's times to now, creating it where missing: the file system's own clock can be read from it."""
         self._at_step("touch", name)

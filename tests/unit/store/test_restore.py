@@ -76,14 +76,14 @@ def test_every_kind_of_entry_becomes_every_other(project: Project, before: str, 
 def test_private_modes_and_read_only_folders_come_back(project: Project) -> None:
     project.write("ro/f", "x", 0o400)
     project.write("secret", "x", 0o600)
-    project.write("sticky", "x", 0o2755)
+    project.write("tool", "x", 0o755)
     os.chmod(project.path("ro"), 0o555)
     target = project.save()
     before = project.state()
     os.chmod(project.path("ro"), 0o755)
     project.write("ro/g", "y")
     project.write("ro/f2", "y")
-    for name in ["secret", "sticky"]:
+    for name in ["secret", "tool"]:
         os.chmod(project.path(name), 0o644)
     os.unlink(project.path("ro/f"))
     os.chmod(project.path("ro"), 0o555)
@@ -210,7 +210,7 @@ def test_what_this_user_may_not_change_is_left_and_told_and_all_else_is_restored
 
 @pytest.mark.parametrize("mask", [0, 0o022, 0o277])
 def test_modes_come_back_whatever_the_umask_is(project: Project, mask: int) -> None:
-    modes = {"shared": 0o666, "private": 0o600, "tool": 0o755, "closed": 0o444, "odd": 0o4711, "none": 0o000}
+    modes = {"shared": 0o666, "private": 0o600, "tool": 0o755, "closed": 0o444, "odd": 0o711, "none": 0o000}
     for name, mode in modes.items():
         project.write(name, "one", mode)
     if os.geteuid():
