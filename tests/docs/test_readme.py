@@ -100,14 +100,10 @@ def folded(text: str) -> str:
 
 
 def test_every_command_it_names_exists() -> None:
-    text = README.read_text()
-    for words in re.findall(r"chrono ([a-z]+(?: [a-z][a-z-]*)?)", text):
+    for words in re.findall(r"chrono ([a-z]+(?: [a-z][a-z-]*)?)", README.read_text()):
         verb, *rest = words.split()
         if verb in VERBS and rest and VERBS[verb].subs:
             assert rest[0] in dict(VERBS[verb].subs), words
-    table = text[text.index("## Commands") :]
-    for verb in VERBS:
-        assert re.search(rf"`(chrono )?{verb}\b", table), verb
 
 
 def test_its_links_lead_somewhere() -> None:
