@@ -6,7 +6,9 @@ not UTF-8 travel as surrogate escapes), because `pathlib` costs the hook more th
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 
 from chrono.tuples import NamedTuple
 
@@ -254,9 +256,22 @@ def find_project(start: str) -> ProjectLayout | None:
     folder = start
     while True:
         candidate = ProjectLayout(folder)
-        if os.path.isdir(candidate.repo) and not os.path.islink(candidate.dir):
+        if _is_project(candidate):
             return candidate
         parent = os.path.dirname(folder)
         if parent == folder:
             return None
         folder = parent
+
+
+def _is_project(candidate: ProjectLayout) -> bool:
+    """A `.chrono` that this user may not look into is somebody's project all the same, never none."""
+    try:
+        if not stat.S_ISDIR(os.lstat(candidate.dir).st_mode):
+            return False
+    except (OSError, ValueError):
+        return False
+    try:
+        return stat.S_ISDIR(os.stat(candidate.repo).st_mode)
+    except OSError as error:
+        return error.errno == errno.EACCES

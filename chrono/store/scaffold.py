@@ -100,6 +100,8 @@ def check(layout: ProjectLayout) -> bool:
     folder = os.fsencode(layout.dir)
     repo = os.fsencode(layout.repo)
     if not os.path.isdir(repo):
+        if not os.access(folder, os.X_OK) and os.path.isdir(folder):
+            raise StoreError(f"{layout.dir} is closed to this user", "let its owner run the command")
         raise NoWorkspace(f"{layout.root} is not a chrono project", "run chrono init")
     writable = _own_folder(folder)
     for name in _MUST_BE_FOLDERS:

@@ -500,6 +500,8 @@ def _holds_content(mode: int) -> bool:
 def _is_project(fd: int) -> bool:
     try:
         return stat.S_ISDIR(os.stat(CHRONO + b"/repo.git", dir_fd=fd, follow_symlinks=False).st_mode)
+    except PermissionError:  # somebody else's
+        return True
     except OSError:
         return False
 
