@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from chrono.audit.place import open_plain, project_place
 from chrono.audit.record import Act, Actor, Entry, read
+from chrono.audit.text import ENDLESS_BYTES
 from chrono.canonical import Json, NotCanonical
 from chrono.errors import NoSuchSavepoint
 from chrono.ids import CommitId
@@ -109,9 +110,9 @@ def last_anchor(ws: Workspace) -> LastAnchor | None:
         while True:
             start = max(0, info.st_size - look_bytes)
             anchor = _newest_in(os.pread(fd, info.st_size - start, start), from_start=start == 0)
-            if anchor is not None or start == 0:
-                return anchor
-            look_bytes *= 8
+            if anchor is not None or start == 0 or look_bytes >= ENDLESS_BYTES:
+                return anchor  # no file that grows is longer: what lies before was looked at by those who wrote since
+            look_bytes = min(8 * look_bytes, ENDLESS_BYTES)
     finally:
         os.close(fd)
 
