@@ -7,6 +7,7 @@ visit sets a cookie, and every form carries a second secret. What an answer need
 from __future__ import annotations
 
 import hmac
+import re
 import secrets
 import threading
 import time
@@ -176,6 +177,8 @@ _HEADERS = (
     ("X-Frame-Options", "DENY"),
 )
 
+_BREAKABLE = re.compile(r"[^\s]*[-/?|][^\s]*")
+
 _STYLE = """
 :root{color-scheme:light dark;--line:#8884;--ok:#1a7f37;--no:#b42318}
 body{font:16px/1.5 system-ui,sans-serif;margin:0}
@@ -186,6 +189,7 @@ header{display:flex;gap:.75rem;flex-wrap:wrap;font-size:.9rem;opacity:.8}
 pre{font:14px/1.45 ui-monospace,monospace;background:#8881;border-radius:6px;padding:.75rem;margin:.75rem 0;
 white-space:pre-wrap}
 ul{margin:.5rem 0;padding-left:1.2rem}li{margin:.25rem 0}
+span{display:inline-block;max-width:100%;word-break:break-all;vertical-align:top}
 p{margin:.5rem 0}small{opacity:.75}
 form{display:flex;gap:.75rem;margin-top:.75rem}
 button{font:inherit;padding:.45rem 1.1rem;border-radius:8px;border:1px solid var(--line);background:none;cursor:pointer}
@@ -229,8 +233,10 @@ def _message(text: str, *, back: bool = False) -> str:
 
 
 def _text(text: str, *, lines: bool = False) -> str:
-    """Text that an agent may have chosen: no markup, nothing invisible, no turned reading direction."""
-    return escape(safe(text, lines=lines), quote=True)
+    """Text that an agent may have chosen: no markup, nothing invisible, no turned reading direction. Each word that a
+    browser might break (at a hyphen, a slash) stays whole as long as a line holds it: half an option reads as another.
+    """
+    return _BREAKABLE.sub(r"<span>\g<0></span>", escape(safe(text, lines=lines), quote=True))
 
 
 def _same(one: str, other: str) -> bool:

@@ -10,7 +10,7 @@ from urllib.parse import urlencode, urlsplit
 
 import pytest
 
-from chrono.cli.approval_page import serving
+from chrono.cli.approval_page import _text, serving
 from chrono.errors import Denied
 from chrono.policy.approvals import Grant, Request
 from tests.waiting import LONG_S
@@ -91,6 +91,13 @@ def test_the_page_shows_an_agents_words_as_words_and_runs_nothing(browser: Brows
     assert "\u202e" not in page and "\x1b" not in page
     policy = browser.ask("GET", "/")[2]["Content-Security-Policy"]
     assert "default-src 'none'" in policy and "unsafe" not in policy and "frame-ancestors 'none'" in policy
+
+
+def test_a_word_with_a_hyphen_is_kept_whole_and_a_line_without_one_is_text_alone() -> None:
+    shown = _text("rm --one-file-system a 'b'\n  c/d", lines=True)
+    assert shown == "rm <span>--one-file-system</span> a &#x27;b&#x27;\n  <span>c/d</span>"
+    assert re.sub("</?span>", "", shown) == "rm --one-file-system a &#x27;b&#x27;\n  c/d"
+    assert _text("</span><i>-") == "<span>&lt;/span&gt;&lt;i&gt;-</span>"
 
 
 def test_an_answer_reaches_the_desk(browser: Browser, desk: Desk) -> None:
