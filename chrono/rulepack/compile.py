@@ -388,6 +388,12 @@ def _stage(reader: _Reader, value: object, path: Path) -> Condition:
     return ("stage", reader.words(value, path, STAGES))
 
 
+def _shown(reader: _Reader, value: object, path: Path) -> Condition:
+    if not isinstance(value, bool):
+        raise reader.fail(path, "shown is true or false")
+    return ("shown", value)
+
+
 def _hosts(reader: _Reader, value: object, path: Path) -> tuple[tuple[Text, ...], bool]:
     """`{in: LIST}` or `{not_in: LIST}`; a list is a name from `lists` or stands there itself."""
     body = reader.mapping(value, path, ("in", "not_in"))
@@ -498,6 +504,7 @@ _CONDITIONS: dict[str, Callable[[_Reader, object, Path], Condition]] = {
     "cwd": _cwd,
     "regex": _regex,
     "stage": _stage,
+    "shown": _shown,
     "sql": _sql,
     "all": _several("all"),
     "any": _several("any"),

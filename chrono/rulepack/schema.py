@@ -115,6 +115,10 @@ CONDITIONS: dict[str, tuple[str, Schema]] = {
     "unknown": ("A value that cannot be told.", {"enum": list(compiler.PARTS)}),
     "via": ("What started the command: sudo, xargs, sh -c, a script.", _TEXTS),
     "cwd": ("The folder that the command runs in.", _PLACE),
+    "shown": (
+        "Whether somebody sees what it prints: false where only a variable, a filter or its issuer gets it.",
+        {"type": "boolean"},
+    ),
     "regex": (
         "A regular expression on one argument; the last resort.",
         object_of(

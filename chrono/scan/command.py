@@ -58,6 +58,7 @@ class Command(NamedTuple):
     - `unset`: names of variables in its words that are set neither by the text nor in the environment; they count
       as empty in `argv`.
     - `windows`: PowerShell or cmd.exe runs it: a backslash separates folders, capitals do not matter.
+    - `seen`: what it prints is shown; not so what a pipe, a file or a substitution takes.
     """
 
     argv: tuple[Word, ...]
@@ -73,6 +74,7 @@ class Command(NamedTuple):
     builtin: bool = False
     unset: tuple[str, ...] = ()
     windows: bool = False
+    seen: bool = True
 
 
 class Refusal(NamedTuple):

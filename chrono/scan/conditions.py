@@ -410,6 +410,11 @@ def _cwd(case: Case, places: tuple[str, ...]) -> bool:
     return any(spot.target.place in places for spot in spots)
 
 
+def _shown(case: Case, shown: bool) -> bool:
+    """Whether what it prints gets to be seen (`scan.showing`)."""
+    return case.command.seen == shown
+
+
 def _sql(
     case: Case,
     language: str,
@@ -547,6 +552,7 @@ KINDS: dict[str, Callable[..., bool]] = {
     "unknown": _unknown,
     "via": _via,
     "cwd": _cwd,
+    "shown": _shown,
     "sql": _sql,
     "regex": _regex,
     "acts": _acts,

@@ -5,7 +5,7 @@ What leaves the machine at all is left to `scan.secrets`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from chrono.scan.command import Command, Pattern, Word
 from chrono.scan.expression import expression
@@ -64,6 +64,9 @@ _AT_HOME = ("GITHUB", "GH", "GITLAB", "JIRA", "CONFLUENCE", "SENTRY")
 
 _SECRET_PARTS = ("TOKEN", "SECRET", "KEY", "PASSWORD", "PASSWD", "PAT", "CREDENTIALS")
 
+_PASSWORD_PARTS = frozenset(("PASSWORD", "PASSWD", "SECRET"))
+_ABOUT_SECRETS = frozenset(("ID", "NAME", "FILE", "PATH", "ARN", "LENGTH", "VERSION", "PREFIX"))
+
 _PRINTERS: dict[tuple[str, ...], str] = {
     ("gh", "auth", "token"): "GITHUB",
     ("gcloud", "auth"): "GOOGLE",
@@ -90,6 +93,14 @@ def variable_issuer(name: str) -> str | None:
     return None if parts[-1] == "ID" and "ACCESS" not in parts else parts[0]
 
 
+def is_password(name: str) -> bool:
+    """Whether a variable is called as passwords and shared secrets are, of which nobody knows who may have them."""
+    if not name.isupper():
+        return False
+    parts = name.split("_")
+    return (not _PASSWORD_PARTS.isdisjoint(parts) or name.endswith("PASSWORD")) and parts[-1] not in _ABOUT_SECRETS
+
+
 def issuer_of(source: tuple[Word, ...]) -> str | None:
     """Whose token the command prints (`gh auth token`, `printenv GITHUB_TOKEN`); None: no token that is known here."""
     if not source:
@@ -114,16 +125,20 @@ def goes_abroad(source: tuple[Word, ...], command: Command) -> bool:
     return issuer is not None and any(not _is_of(host, issuer) for host in _hosts(command.argv[1:]))
 
 
-def handed_home(commands: Sequence[Command]) -> frozenset[tuple[Word, ...]]:
-    """The commands that print a token which only clients of its issuer get to see."""
-    takers: dict[tuple[Word, ...], list[bool]] = {}
-    for command in commands:
-        for source in command.upstream:
-            if issuer_of(source) is not None:
-                client = any(name in _CLIENTS for name in program_names(command.argv[0]))
-                takers.setdefault(source, []).append(client and goes_home(source, command))
-    argvs = [command.argv for command in commands] if takers else []
-    return frozenset(argv for argv, home in takers.items() if all(home) and argvs.count(argv) <= len(home))
+def stands_in_foreign_address(command: Command) -> bool:
+    """Whether what a client is told besides its options stands in the address of somebody else's host."""
+    if any(isinstance(word, str) and word.startswith(_LOGINS) for word in command.argv[1:]):
+        return False
+    return any("." in host and not host.endswith(_OWN) and not host[0].isdigit() for host in _hosts(command.argv[1:]))
+
+
+_LOGINS = ("-u", "--user", "-H", "--header", "-d", "--data", "-F", "--form", "--json", "--password", "--http-password")
+_OWN = (".internal", ".local", ".lan", ".corp", ".intra", ".svc", ".test", ".localhost", ".home.arpa")
+
+
+def is_client(command: Command) -> bool:
+    """Whether a program hands what it is given to a host that its words name."""
+    return any(name in _CLIENTS for name in program_names(command.argv[0]))
 
 
 def _is_of(host: str, issuer: str) -> bool:
@@ -148,5 +163,5 @@ def _hosts(words: tuple[Word, ...]) -> Iterable[str]:
         if marks or bare:
             authority = (rest if marks else text).partition("/")[0].partition("?")[0]
             host = authority.rpartition("@")[2].partition(":")[0].lower()
-            if "." in host.strip(".") and "\0" not in host and " " not in host:
+            if "." in host.strip(".") and "." in host.rpartition("\0")[2] and " " not in host:
                 yield host

@@ -14,11 +14,11 @@ from chrono.scan.conditions import Case, host_of
 from chrono.scan.finding import Finding, Target
 from chrono.scan.gitremotes import remote_added, with_address, without_same_place
 from chrono.scan.installing import install_folder, package_files
-from chrono.scan.issuers import handed_home
 from chrono.scan.options import name_of, parse, program_names
 from chrono.scan.paths import Ground, Spot, Touch, is_within
 from chrono.scan.ready import all_hold, program
 from chrono.scan.rule import Options, Rule, Ruleset
+from chrono.scan.showing import kept
 from chrono.scan.sweeping import reached
 from chrono.scan.touch import options_of, redirect_touches, touches_of
 from chrono.scan.usage import asked, only_asks_usage
@@ -64,11 +64,10 @@ def findings_of(steps: tuple[Step, ...], ruleset: Ruleset, ground: Ground) -> li
     """All findings, in the order of the commands and of the rules; none twice."""
     history = History()
     found: dict[tuple[object, ...], Finding] = {}
-    handed = handed_home([step.command for step in steps])
+    unshown = kept([step.command for step in steps])
     for at, step in enumerate(steps):
-        if handed and step.command.argv in handed:
-            # A token that only its issuer gets to see is not printed.
-            continue
+        if step.command.seen == (step.command.argv in unshown):
+            step = step._replace(command=step.command._replace(seen=not step.command.seen))
         step = _fed(step, steps[at - 1] if at else None, ground)
         if only_asks_usage(step.command, ground.world.platform):
             step = step._replace(command=asked(step.command))

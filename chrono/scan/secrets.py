@@ -71,7 +71,30 @@ def sent(command: Command, ground: Ground, read: Read) -> Iterator[Touch]:
             if name not in _WITH_ADDRESS or issuers.goes_abroad(argv, command):
                 yield Touch("send", Spot(_UNKNOWN._replace(shown=_token_shown(argv)), None))
             continue
+        if _is_password(argv):
+            if issuers.stands_in_foreign_address(command):
+                yield Touch("send", Spot(_UNKNOWN._replace(shown=_token_shown(argv)), None))
+            continue
         yield from _of_feeding(Command(argv, cwd=command.cwd, windows=command.windows), ground, read)
+
+
+def told(command: Command) -> Iterator[Touch]:
+    """Secrets of the environment that a command shows by name (`echo $GITHUB_TOKEN`), as touches of kind "read"."""
+    if not command.seen or any(redirect.op[:1] in ">&" and redirect.fd != 2 for redirect in command.redirects):
+        return
+    if command.windows or _TELLS.isdisjoint(program_names(command.argv[0])):
+        return
+    for source in (command.argv, *command.upstream):
+        if source[0] == "printenv" and (_is_password(source) or issuers.issuer_of(source) is not None):
+            yield Touch("read", Spot(_UNKNOWN._replace(shown=_token_shown(source)), None))
+
+
+def _is_password(source: tuple[Word, ...]) -> bool:
+    name = source[1] if len(source) == 2 and source[0] == "printenv" else None
+    return isinstance(name, str) and issuers.is_password(name)
+
+
+_TELLS = frozenset(("printenv", "echo", "printf", "cat"))
 
 
 def _token_shown(source: tuple[Word, ...]) -> str:
@@ -80,14 +103,23 @@ def _token_shown(source: tuple[Word, ...]) -> str:
 
 
 def _of_feeding(command: Command, ground: Ground, read: Read) -> Iterator[Touch]:
-    names = program_names(command.argv[0])
-    if any(name in _PRINTS_ENVIRONMENT for name in names):
-        if not parse(command.argv).words:
+    if any(name in _PRINTS_ENVIRONMENT for name in program_names(command.argv[0])):
+        if prints_environment(command):
             yield Touch("send", Spot(_UNKNOWN, None))
         return
-    if any(name in _SENDS for name in names):
+    if is_sender(command):
         return
     yield from as_sent(tuple(touch.spot for touch in read(command) if touch.how == "read"), ground)
+
+
+def prints_environment(command: Command) -> bool:
+    """Whether it prints all variables (`env`, `export -p`)."""
+    return any(n in _PRINTS_ENVIRONMENT for n in program_names(command.argv[0])) and not parse(command.argv).words
+
+
+def is_sender(command: Command) -> bool:
+    """Whether it is a program that sends what it is given to another machine."""
+    return any(name in _SENDS for name in program_names(command.argv[0]))
 
 
 def words_sent(command: Command) -> Iterator[Word]:

@@ -64,6 +64,7 @@ def touches_of(command: Command, ground: Ground, found_by: Command | None = None
     if found_by is not None and any(touch.how == "read" for touch in touches):
         touches.extend(secrets.sought(found_by, ground))
     touches.extend(secrets.sent(command, ground, lambda feeding: touches_of(feeding, ground)))
+    touches.extend(secrets.told(command))
     # A thousand redirections to one file are one thing that is done.
     return tuple(dict.fromkeys(touches)) if len(touches) > 1 else tuple(touches)
 

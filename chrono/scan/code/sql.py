@@ -223,6 +223,10 @@ _HARMLESS = frozenset(
 )
 
 
+_LOGS = frozenset(("master", "binary", "replica", "slave"))
+"""What `RESET` and `PURGE` of MySQL delete: the log of changes that copies and restores are made from."""
+
+
 def _effects(tokens: list[_Token]) -> list[SqlEffect]:
     """What one statement destroys. A WITH, EXPLAIN or DO in front is looked through."""
     span = (tokens[0].start, tokens[-1].end)
@@ -292,6 +296,8 @@ def _one(tokens: list[_Token], verb: str, span: tuple[int, int]) -> list[SqlEffe
         return [SqlEffect(verb, f"table {_object(rest)}".strip(), _limited(rest), span)]
     if verb == "alter":
         return _alter(rest, span)
+    if verb in ("reset", "purge") and rest[:1] and rest[0].text in _LOGS:
+        return [SqlEffect("drop", f"logs {_object(rest)}".strip(), False, span)]
     if verb == "replace" and rest[:1] and rest[0].text == "into":
         return []
     if verb == "copy" and any(t.text == "program" for t in rest):

@@ -26,10 +26,11 @@ MAX_FOLDERS = 24
 _FOREIGN = frozenset(("node_modules", "vendor", "dist", "build", "target", "__pycache__", "site-packages", "coverage"))
 _ELSEWHERE = re.compile(
     r"[Mm]ock|monkeypatch|\bstubs?\b|sinon|vi\.fn|jest\.fn|\bpatch\b|tmp_?path|tmp_?dir|[Tt]emporary|mkd?temp|Tempfile|"
-    r"\bcwd\b|chdir|isolated_filesystem|CliRunner|memfs|fakefs|pyfakefs|testcontainers"
+    r"\bcwd\b|chdir|isolated_filesystem|CliRunner|memfs|fakefs|pyfakefs|testcontainers|"
+    r"\bexecute\w*\("
 )
-"""Signs that a test works in a place of its own, or puts something else in the place of what it calls: what its
-functions do to this machine cannot be told."""
+"""Signs that a test works in a place or a database of its own, or puts something else in the place of what it calls:
+what its functions do to this machine cannot be told."""
 _ACTS = re.compile(
     r"rmtree|system|subprocess|[Pp]open|unlink|[Rr]emove|rm_r|\brm\b|rmSync|rmdir|delete|kill|exec|spawn|urlopen|requests|"
     r"fetch|https?\b|socket|sendall|`|File\.write|writeFile|\bopen\b|FileUtils|Process|Command"

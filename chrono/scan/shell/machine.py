@@ -338,6 +338,8 @@ class Machine:
                     env,
                     builtin,
                     unset,
+                    False,
+                    state.outs is None,
                 )
             )
 

