@@ -75,6 +75,8 @@ class StoreError(ChronoError):
     """The hidden repository cannot be read or written. A savepoint that did not happen is never reported."""
 
     exit_code = 1
+    BRING_BACK = "bring .chrono back from a backup, or the project from a remote: chrono clone URL DIR"
+    """The hint where something of the repository is lost or damaged."""
 
 
 class RemoteError(ChronoError):

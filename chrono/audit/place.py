@@ -63,15 +63,20 @@ def open_plain(path: str, flags: int) -> tuple[int, os.stat_result]:
     elif info.st_nlink != 1:
         why = f"a file with {info.st_nlink} names"
     elif hasattr(os, "getuid") and info.st_uid != os.getuid():
-        why = f"a file of uid {info.st_uid}"
+        os.close(fd)
+        raise _refused(
+            path, f"a file of uid {info.st_uid}", "work in a copy of your own, or let its owner run the command"
+        )
     if why:
         os.close(fd)
         raise _refused(path, why)
     return fd, info
 
 
-def _refused(path: str, why: str) -> AuditUnverifiable:
-    return AuditUnverifiable(f"the audit log {path} is neither read nor written: it is {why}", "run chrono doctor")
+def _refused(
+    path: str, why: str, hint: str = "put the log itself back there, a plain file of yours"
+) -> AuditUnverifiable:
+    return AuditUnverifiable(f"the audit log {path} is neither read nor written: it is {why}", hint)
 
 
 def whereabouts(pin: Pin, place: LogPlace) -> str:

@@ -96,9 +96,7 @@ class Objects:
         try:
             found, data = self.read(oid)
         except KeyError:
-            raise StoreError(
-                f"the store lacks object {oid.hex()}", "run chrono doctor; a remote may still hold it"
-            ) from None
+            raise StoreError(f"the store lacks object {oid.hex()}", StoreError.BRING_BACK) from None
         if found != kind:
             raise StoreError(f"object {oid.hex()} is a {found.decode()}, not a {kind.decode()}")
         return data

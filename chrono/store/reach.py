@@ -47,9 +47,7 @@ class Marks:
             except KeyError:
                 if oid in self.commits and os.path.lexists(self._shallow):
                     continue  # the parent of where a shallow history was cut
-                raise StoreError(
-                    f"the store lacks object {oid.hex()}", "run chrono doctor; a remote may still hold it"
-                ) from None
+                raise StoreError(f"the store lacks object {oid.hex()}", StoreError.BRING_BACK) from None
             self.ids.add(oid)
             if kind == b"tree":
                 self._tree(data, stack)

@@ -117,7 +117,10 @@ class Refs:
         data = _content(os.path.join(self._repo, b"HEAD")) or b""
         text = data.decode("utf-8", "surrogateescape").strip()
         if not text.startswith("ref: " + BRANCHES):
-            raise StoreError("HEAD of the hidden repository names no branch", "run chrono doctor")
+            raise StoreError(
+                "HEAD of the hidden repository names no branch",
+                f"write the current one into it, `ref: {BRANCHES}main`; if more is damaged, {StoreError.BRING_BACK}",
+            )
         return check_name(text[5:])
 
     def set_head(self, name: str) -> None:
@@ -319,7 +322,7 @@ def _packed_refs(data: bytes) -> dict[str, str]:
     text = data.decode("utf-8", "surrogateescape")
     found = _PACKED.findall(text)
     if len(found) != text.count("\n") + 1 - len(_ASIDE.findall(text)):
-        raise StoreError("packed-refs of the hidden repository is damaged", "run chrono doctor")
+        raise StoreError("packed-refs of the hidden repository is damaged", StoreError.BRING_BACK)
     return {name: oid for oid, name in found}
 
 
@@ -347,7 +350,7 @@ def _content(path: bytes) -> bytes | None:
 def _oid(name: str, data: bytes) -> str:
     text = data.strip()
     if not _OID.fullmatch(text):
-        raise StoreError(f"{name} of the hidden repository is damaged", "run chrono doctor")
+        raise StoreError(f"{name} of the hidden repository is damaged", StoreError.BRING_BACK)
     return text.decode("ascii")
 
 

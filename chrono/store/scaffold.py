@@ -125,11 +125,14 @@ def _own_folder(path: bytes) -> bool:
     return found.st_uid == os.geteuid()
 
 
+_WRITE_FORMAT = f"write {FORMAT_VERSION} into it; if more is damaged, {StoreError.BRING_BACK}"
+
+
 def _format(layout: ProjectLayout) -> int:
     try:
         fd = os.open(layout.format, READ_FILE)
     except FileNotFoundError:
-        raise StoreError(f"{layout.format} is missing", "run chrono doctor") from None
+        raise StoreError(f"{layout.format} is missing", _WRITE_FORMAT) from None
     except OSError as error:
         raise StoreError(f"{layout.format} cannot be read: {error.strerror}") from None
     try:
@@ -139,7 +142,7 @@ def _format(layout: ProjectLayout) -> int:
     finally:
         os.close(fd)
     if not (text.isdigit() and text.isascii()):
-        raise StoreError(f"{layout.format} holds no version", "run chrono doctor")
+        raise StoreError(f"{layout.format} holds no version", _WRITE_FORMAT)
     return int(text)
 
 

@@ -61,7 +61,7 @@ class Tracer:
         """A blob, None where it is larger than `limit_bytes`. Raises StoreError."""
         head = self._objects.head(oid)
         if head is None:
-            raise StoreError(f"the store lacks object {oid.hex()}", "run chrono doctor; a remote may still hold it")
+            raise StoreError(f"the store lacks object {oid.hex()}", StoreError.BRING_BACK)
         return self._objects.read_as(oid, b"blob") if head[1] <= limit_bytes else None
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import pytest
+
 from chrono.audit.record import Actor
 from chrono.workspace.health import Check, checks
 from chrono.workspace.project import Workspace
@@ -59,6 +61,40 @@ def test_a_strangers_project_is_named(
     check = found(root, {**environ, "CHRONO_HOME": str(tmp_path / "other")}, by)["project"]
     assert check.level == "fail"
     assert "chrono init --adopt" in check.todo
+
+
+@pytest.mark.parametrize(
+    "lost", ["format", "repo.git/HEAD", "repo.git/packed-refs", "repo.git/refs/heads/main", "objects"]
+)
+def test_no_gap_is_answered_by_sending_the_person_here(
+    ws: Workspace, root: Path, environ: dict[str, str], by: Actor, lost: str
+) -> None:
+    (root / "x").write_text("x")
+    save(ws, "auto", "x", by)
+    ws.close()
+    if lost == "objects":
+        for path in (root / ".chrono/repo.git/objects").rglob("*"):
+            if path.is_file():
+                path.unlink()
+    else:
+        (root / ".chrono" / lost).parent.mkdir(parents=True, exist_ok=True)
+        (root / ".chrono" / lost).write_text("junk\n")
+    gaps = [check for check in checks(str(root), environ, by) if check.level == "fail"]
+    assert gaps
+    for check in gaps:
+        assert check.todo and "chrono doctor" not in check.todo, check
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="only root can give a folder away")
+def test_anothers_project_is_answered_by_what_one_can_do(
+    ws: Workspace, root: Path, environ: dict[str, str], by: Actor
+) -> None:
+    for folder, names, files in os.walk(root / ".chrono"):
+        for name in (*names, *files):
+            os.chown(os.path.join(folder, name), 12345, -1)
+    os.chown(root / ".chrono", 12345, -1)
+    gaps = {check.what: check.todo for check in checks(str(root), environ, by) if check.level == "fail"}
+    assert gaps == dict.fromkeys(("policy", "project"), "work in a copy of your own, or let its owner run the command")
 
 
 def test_a_home_or_key_that_others_can_read_is_named(
