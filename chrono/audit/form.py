@@ -27,8 +27,12 @@ def _members(names: frozenset[str]) -> bytes:
     return rb"\{" + b"".join(parts) + rb"(?<!,)\}"
 
 
+_DAY = (  # the 29th of February is for the parser
+    rb"(?:(?:0[13578]|1[02])-(?:0[1-9]|[12]\d|3[01])|(?:0[469]|11)-(?:0[1-9]|[12]\d|30)|02-(?:0[1-9]|1\d|2[0-8]))"
+)
+_TIME = rb"[1-9]\d{3}-" + _DAY + rb"T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{6}Z"
 _HEAD = (
-    rb'\{(?:"act":' + _members(_ACT) + rb',)?"at":"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z)","by":'
+    rb'\{(?:"act":' + _members(_ACT) + rb',)?"at":"(' + _TIME + rb')","by":'
     + _members(frozenset(Actor._fields)) + rb',"ev":"[a-z._]+'
 )  # fmt: skip
 _BASE64 = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"

@@ -14,7 +14,7 @@ from operator import gt
 
 from chrono.audit.form import signatures_in_form, usual_head
 from chrono.audit.merkle import CompactRange, Subtree
-from chrono.audit.record import KINDS, MAX_LINE_BYTES, read, signature_holds
+from chrono.audit.record import KINDS, MAX_LINE_BYTES, is_time, read, signature_holds
 from chrono.audit.text import Text
 from chrono.canonical import NotCanonical, parse
 from chrono.signing import PublicKey
@@ -37,7 +37,6 @@ _PLAIN_KINDS = tuple(
 _KIND_BYTES = max(map(len, _PLAIN_KINDS))
 _ANCHOR = b'"anchor":{'
 _PLAIN_KEYS = frozenset(("act", "at", "by", "ev", "fmt", "kid", "log", "n", "prev", "sig"))
-_AT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", re.ASCII)
 _SIG = re.compile(rb'[A-Za-z0-9+/]{85}[AQgw]=="\}\Z')
 _NUMBER = re.compile(
     rb'"log":"[0-9a-f]{32}","n":(\d{1,16}),"prev":"([0-9a-f]{64})"(?:,"sig":"[A-Za-z0-9+/]{86}==")?\}\Z'
@@ -290,7 +289,7 @@ def _time_of(line: bytes) -> str:
         raise NotCanonical("not a plain record")
     at = value.get("at")
     objects = isinstance(value.get("by"), dict) and isinstance(value.get("act", {}), dict)
-    if not objects or not isinstance(at, str) or _AT.fullmatch(at) is None:
+    if not objects or not isinstance(at, str) or not is_time(at):
         raise NotCanonical("not a plain record")
     return at
 

@@ -77,10 +77,14 @@ def roots_of(leaves: Iterable[bytes], spans: Sequence[Span]) -> tuple[bytes, ...
 def prove_in(place: LogPlace, n: int) -> Proof:
     """The proof of record `n` under the newest checkpoint of the log at `place`.
 
-    Raises FileNotFoundError, AuditUnverifiable, NotAProof where there is no such record or no checkpoint over it.
+    Raises FileNotFoundError, AuditUnverifiable, NotAProof where there is no such record, no checkpoint over it, or
+    where the log is not the one that the checkpoint was signed for.
     """
     note = newest_checkpoint(place)
-    size = checkpoint.parse(note)[0].size
+    try:
+        _, size, root = checkpoint.parse(note)[0]
+    except NotACheckpoint as error:
+        raise NotAProof(f"the log's checkpoint is none: {error}") from None
     if not 0 <= n < size:
         raise NotAProof(f"the newest checkpoint covers records 0 to {size - 1}, not {n}")
     held: list[bytes] = []
@@ -99,6 +103,8 @@ def prove_in(place: LogPlace, n: int) -> Proof:
         raise NotAProof(str(error)) from None
     if not held:
         raise NotAProof(f"record {n} cannot be read: it was pruned, or is too long")
+    if root_of_inclusion(n, size, leaf_hash(held[0]), path) != root:
+        raise NotAProof("the records do not have the root of the log's checkpoint: run chrono audit --verify")
     return Proof(n, path, note, held[0])
 
 

@@ -20,6 +20,7 @@ from chrono.canonical import (
     recordable,
     sha256_hex,
 )
+from chrono.clock import from_rfc3339
 from chrono.signing import PublicKey, Signer
 from chrono.tuples import NamedTuple
 
@@ -45,7 +46,6 @@ KINDS = frozenset(
 _KEYS = frozenset(("act", "anchor", "at", "by", "ev", "fmt", "kid", "log", "n", "prev", "sig"))
 _SIG_BEGIN, _SIG_END = b',"sig":"', b'"}'
 _SIG_SUFFIX_BYTES = len(_SIG_BEGIN) + 88 + len(_SIG_END)
-_DIGITS = str.maketrans("123456789", "000000000")
 
 
 class Actor(NamedTuple):
@@ -350,7 +350,7 @@ def read(line: bytes) -> Record:
         raise NotCanonical("not a record: `n` is no record number")
     if not isinstance(ev, str) or ev not in KINDS:
         raise NotCanonical(f"not a record: {ev!r} is not a kind of record")
-    if not isinstance(at, str) or at.translate(_DIGITS) != "0000-00-00T00:00:00.000000Z":
+    if not isinstance(at, str) or not is_time(at):
         raise NotCanonical("not a record: `at` is no time stamp")
     if not isinstance(log, str) or not _is_hex(log, 32):
         raise NotCanonical("not a record: `log` is no log id")
@@ -366,6 +366,15 @@ def read(line: bytes) -> Record:
     if "sig" in value:
         _want(signed_bytes(line) is not None, "`sig` is no signature")
     return Record(n, ev, at, log, prev, kid, by, act, anchor, line)
+
+
+def is_time(text: str) -> bool:
+    """Whether `text` has the one form of a time stamp, and there is such a time."""
+    try:
+        from_rfc3339(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _is_hex(text: str, digits: int) -> bool:

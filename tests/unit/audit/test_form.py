@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from chrono.audit.form import signatures_in_form, usual_head
 from chrono.audit.part import _time_of
-from chrono.audit.record import NO_PREV, Act, Actor, Entry, encode, read
+from chrono.audit.record import NO_PREV, Act, Actor, Entry, encode, is_time, read
 from chrono.canonical import NotCanonical, canonical_bytes, parse
 from chrono.signing import signer_of_seed
 
@@ -145,3 +145,16 @@ def test_other_forms_do_not_fit(old: bytes, new: bytes) -> None:
     assert fits(changed) is None
     with pytest.raises(NotCanonical):
         read(changed)
+
+
+def test_the_times_that_fit_are_those_that_there_are() -> None:
+    """Each day of two years, with days that are none; the leap day alone is left to the parser."""
+    for year in ("2023", "2024", "0999"):
+        for month in range(14):
+            for day in range(33):
+                at = f"{year}-{month:02}-{day:02}T23:59:59.999999Z"
+                changed = line().replace(json.loads(line())["at"].encode(), at.encode())
+                assert (fits(changed) is not None) == (is_time(at) and at[5:10] != "02-29"), at
+    for time in ("24:00:00", "23:60:00", "23:59:60"):
+        assert not is_time(f"2024-01-01T{time}.000000Z")
+        assert fits(line().replace(json.loads(line())["at"][11:19].encode(), time.encode())) is None

@@ -107,3 +107,12 @@ def test_ssh_keygen_verifies_an_exported_checkpoint_and_refuses_a_changed_one(lo
     command = ["ssh-keygen", "-Y", "verify", "-f", "allowed", "-I", "chrono", "-n", NAMESPACE, "-s", "sig"]
     for data, code in ((note, 0), (note.replace(b"\n11\n", b"\n12\n"), 255)):
         assert subprocess.run(command, cwd=tmp_path, input=data, capture_output=True).returncode == code
+
+
+def test_a_log_that_is_not_its_checkpoints_gives_no_proof(log: Ground) -> None:
+    """Evidence that proves nothing must not be found out by whoever gets it."""
+    lines = log.lines()
+    log.write_lines([*lines[:3], lines[4], lines[3], *lines[5:]])
+    for n in (0, 3, 10):
+        with pytest.raises(NotAProof, match="do not have the root"):
+            prove_in(log.place, n)

@@ -144,6 +144,8 @@ def with_member(key: str, value: object) -> bytes:
         (with_member("n", "1"), "record number"),
         (with_member("ev", "commando"), "not a kind"),
         (with_member("at", "2026-11-30 02:15:22"), "time stamp"),
+        (with_member("at", "2026-02-30T02:15:22.000000Z"), "time stamp"),
+        (with_member("at", "9999-99-99T99:99:99.999999Z"), "time stamp"),
         (with_member("log", "AB" * 16), "log id"),
         (with_member("prev", "0" * 63), "no hash"),
         (with_member("by", []), "are objects"),
