@@ -232,7 +232,8 @@ _AWK_COMMAND = expression(
 
 
 _AWK_TO_SHELL = expression(r"\bprint\s*\(?\s*\"((?:[^\"\\]|\\.)*)\"\s*\)?\s*\|&?\s*\"(?:/bin/)?(?:ba|da|z)?sh\"")
-_AWK_WRITES = expression(r"\bprintf?\b[^|;}\n>]{0,300}>{1,2}\s*\"([^\"'\\]+)\"")
+_AWK_WRITES = expression(r"\bprintf?\b([^|;}\n>]{0,300})>{1,2}\s*\"([^\"'\\]+)\"")
+_NOTHING = '""'
 _AWK_READS = expression(r"\"((?:[^\"\\]|\\.)*)\"\s{0,9}\|\s{0,9}getline")
 _AWK_FEEDS_SHELL = expression(r"\|\s{0,9}\"(?:/bin/)?(?:ba|da|z)?sh\"")
 _AWK_CONSTANT = expression(r"\b([A-Za-z_]\w*)\s*=\s*\"((?:[^\"\\]|\\.)*)\"")
@@ -249,8 +250,8 @@ def _awk(argv: Argv, state: State) -> list[Inner]:
         program = re.sub(rf"\b(system\s*\(\s*){name}(\s*\))", lambda m: f'{m[1]}"{value}"{m[2]}', program)  # noqa: B023
     for text in _AWK_TO_SHELL.findall(program):
         out.append(Inner(text=re.sub(r"\\(.)", r"\1", text), label="awk | sh"))
-    for path in _AWK_WRITES.findall(program):
-        out.append(Inner(text=f"printf x > '{path}'", label="awk >"))
+    for words, path in _AWK_WRITES.findall(program):
+        out.append(Inner(text=f"printf '{'' if words.strip() == _NOTHING else 'x'}' > '{path}'", label="awk >"))
     fetched = _AWK_READS.search(program)
     if fetched is not None and _AWK_FEEDS_SHELL.search(program) is not None:
         out.append(Inner(text=f"{fetched[1]} | sh", label="awk | sh"))
