@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from chrono.scan.command import Command, Evaluation, Redirect, Refusal
+from chrono.scan.command import Command, Evaluation, LimitReached, Redirect, Refusal
 from chrono.scan.finding import Finding, Scan
 from chrono.scan.match import Step, findings_of, findings_of_writes
 from chrono.scan.paths import Ground, TooManyPlaces
@@ -57,6 +57,8 @@ def _guarded(work: Callable[[], Scan], text: str) -> Scan:
         return _refused(text, Refusal("limit", "it is nested too deeply to be checked", (0, len(text))))
     except TooManyPlaces:
         return _refused(text, Refusal("limit", "it names more places than are looked at", (0, len(text))))
+    except LimitReached as reached:
+        return _refused(text, Refusal("limit", reached.why, (0, len(text))))
     except Exception as error:
         why = f"the scanner could not judge it ({type(error).__name__})"
         return _refused(text, Refusal("error", why, (0, len(text))))
@@ -115,6 +117,7 @@ class Walk:
         self.followed: dict[str, str] = {}
         self._scripts: set[str] = set()
         self._open: list[tuple[object, ...]] = []
+        self._beside = False
 
     def text(self, text: str, shell: str) -> None:
         """Evaluates the outermost text."""
@@ -152,6 +155,8 @@ class Walk:
             key = (answer.path, answer.text, answer.args, answer.cwd, answer.language)
             if key in self._open:
                 continue
+            if self._beside:
+                answer = answer._replace(beside=True)
             if answer.path is not None and not answer.beside:
                 self._scripts.add(answer.path)
             if answer.path is not None and answer.sha256 is not None:
@@ -164,12 +169,14 @@ class Walk:
             inside = self._counts_as_followed(answer, followed)
             # A chain of wrappers ends where scripts would, if it is far too long to be meant.
             deeper = 0 if answer.wrapper and len(answer.via) < _MAX_WRAPPERS else 1
+            around_beside, self._beside = self._beside, answer.beside
             evaluation = _evaluate_started(answer, self.world, command, tuple(self.files))
             if not (answer.via[-1].endswith(" stdin") and _is_part(evaluation, around)):
                 self._take(evaluation, depth=depth + deeper, followed=inside)
             if "\r" in answer.text and answer.language in _KEEP_RETURNS:
                 again = answer._replace(text=answer.text.replace("\r\n", "\n"))
                 self._take(_evaluate_started(again, self.world, command), depth=depth + deeper, followed=inside)
+            self._beside = around_beside
             if answer.beside:
                 del self.refusals[refused:]
                 self._scripts = scripts
@@ -254,6 +261,7 @@ def _evaluate_started(
             stdin=command.stdin,
             files=files,
             called=answer.called,
+            beside=answer.beside,
         )
     return Evaluation(())
 

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 MAX_MODULES = 24
 MAX_MODULES_BESIDE = 2
-"""Of a file that a tool loads by itself: reading it must not cost what the whole project would."""
+"""Of a file that a tool loads by itself, and of what this starts: reading it must not cost what the whole project
+would."""
 MAX_MODULE_CHARS = 60_000
 _JAVASCRIPT_ENDINGS = ("", ".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".tsx", ".jsx", "/index.js", "/index.ts")
 

@@ -51,6 +51,7 @@ def run_source(
     stdin: Word | None = None,
     files: tuple[tuple[str, str], ...] = (),
     called: bool = False,
+    beside: bool = False,
 ) -> Evaluation:
     """Reads and runs a source, as `languages.commands_of`; a limit becomes a Refusal. Never raises."""
     effects = Effects(world, name=name, cwd=world.cwd if cwd is None else cwd, via=via, span=span)
@@ -66,7 +67,7 @@ def run_source(
     try:
         machine = Machine(language.library(), effects, argument_values(name, args))
         if language.loads_modules:
-            machine.modules = Modules(language.read, MAX_MODULES if not called else MAX_MODULES_BESIDE)
+            machine.modules = Modules(language.read, MAX_MODULES_BESIDE if beside else MAX_MODULES)
         machine.run_program(language.read(source), called=called)
     except SyntaxError as error:
         # The interpreter here would not run it either, but the one that is meant may be another (older, or newer).
