@@ -10,7 +10,8 @@ import csv
 import io
 import json
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from itertools import chain
+from typing import Any, TextIO
 
 from chrono.audit.query import paths
 from chrono.audit.record import Record
@@ -19,7 +20,9 @@ from chrono.tuples import NamedTuple
 
 _PRODUCT, _VENDOR, _OCSF_VERSION = "chrono", "chrono", "1.3.0"
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
-_BATCH = 500
+_BATCH, _BATCH_BYTES = 500, 1 << 20
+_LINE_CHARS = 1 << 24
+"""Longest line of a copy: no export writes half as much, so what is longer is none."""
 COLUMNS = (
     *("n", "at", "ev", "decision", "score", "user", "uid", "host", "agent", "model", "session", "tool_use_id"),
     *("source", "tool", "cmd", "cwd", "paths", "rules", "exit", "dur_ms", "message", "commit"),
@@ -201,11 +204,13 @@ def cloudevents(record: Record) -> str:
 def otlp(records: Iterable[Record]) -> Iterator[str]:
     """OTLP logs as JSON, a request of at most some hundred records a line; the body of each is the signed line."""
     batch: list[dict[str, Any]] = []
+    size = 0
     for record in records:
         batch.append(_log_record(record))
-        if len(batch) >= _BATCH:
+        size += len(record.line)
+        if len(batch) >= _BATCH or size >= _BATCH_BYTES:
             yield _otlp_request(batch)
-            batch = []
+            batch, size = [], 0
     if batch:
         yield _otlp_request(batch)
 
@@ -267,6 +272,16 @@ FORMATS: dict[str, Callable[[Iterable[Record]], Iterator[str]]] = {
 # --- a copy, read back
 
 
+def lines_of(file: TextIO) -> Iterator[str]:
+    """The lines of an exported file, with their ends, in bounded memory. Raises NotACopy at one that is too long."""
+    number = 0
+    while line := file.readline(_LINE_CHARS):
+        number += 1
+        if len(line) == _LINE_CHARS:
+            raise NotACopy(f"line {number} is too long")
+        yield line
+
+
 def copied(text: Iterable[str]) -> Iterator[Copied]:
     """The record lines that an exported file keeps, in its order. `text` are its lines, with their ends.
 
@@ -277,20 +292,23 @@ def copied(text: Iterable[str]) -> Iterator[Copied]:
     if first is None:
         return
     if first[1].startswith("n,at,"):
-        yield from _of_csv([first[1], *(line for _, line in lines)])
+        yield from _of_csv(chain([first[1]], (line for _, line in lines)))
         return
-    for number, line in (first, *lines):
+    for number, line in chain([first], lines):
         for raw in _of_line(line.rstrip("\r\n"), number):
-            yield Copied(raw.encode("utf-8"), number)
+            yield Copied(raw.encode("utf-8", "surrogatepass"), number)
 
 
 def _of_csv(lines: Iterable[str]) -> Iterator[Copied]:
     rows = csv.DictReader(lines)
-    for row in rows:
-        raw = row.get("raw")
-        if not raw:
-            raise NotACopy(f"line {rows.line_num} has no raw column")
-        yield Copied(raw.encode("utf-8"), rows.line_num)
+    try:
+        for row in rows:
+            raw = row.get("raw")
+            if not raw:
+                raise NotACopy(f"line {rows.line_num} has no raw column")
+            yield Copied(raw.encode("utf-8"), rows.line_num)
+    except csv.Error as error:
+        raise NotACopy(f"line {rows.line_num}: {error}") from None
 
 
 def _of_line(line: str, number: int) -> list[str]:
@@ -300,7 +318,7 @@ def _of_line(line: str, number: int) -> list[str]:
             return [_unextended(raw)]
     try:
         value = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         value = None
     if isinstance(value, dict):
         for key in ("raw_data", "chronoline"):
@@ -318,6 +336,9 @@ def _bodies(request: dict[str, Any]) -> Iterator[str]:
         for resource in request["resourceLogs"]:
             for scope in resource["scopeLogs"]:
                 for record in scope["logRecords"]:
-                    yield record["body"]["stringValue"]
+                    body = record["body"]["stringValue"]
+                    if not isinstance(body, str):
+                        raise TypeError
+                    yield body
     except (KeyError, TypeError):
         raise NotACopy("an OTLP request without bodies") from None

@@ -150,12 +150,14 @@ def with_copy(ws: Workspace, report: Report, path: str) -> Report:
     Raises ChronoError where the file cannot be read or is no copy.
     """
     from chrono.audit.copy import differences
-    from chrono.audit.export import NotACopy
+    from chrono.audit.export import NotACopy, lines_of
     from chrono.audit.place import project_place
 
     try:
         with open(path, encoding="utf-8", newline="") as file:
-            found, compared = differences(project_place(ws.layout), file)
+            found, compared = differences(project_place(ws.layout), lines_of(file))
+        if not (found or compared):
+            raise NotACopy("it keeps no record")
     except OSError as error:
         raise ChronoError(f"{path} cannot be read: {error.strerror}") from None
     except (NotACopy, UnicodeDecodeError) as error:

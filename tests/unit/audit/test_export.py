@@ -8,7 +8,7 @@ import json
 
 import pytest
 
-from chrono.audit.export import COLUMNS, FORMATS, NotACopy, copied
+from chrono.audit.export import COLUMNS, FORMATS, NotACopy, copied, lines_of
 from chrono.audit.record import Act, Anchor, Entry, Record, read
 
 from .conftest import BOB, Ground
@@ -85,9 +85,35 @@ def test_cloudevents_and_otlp_are_as_their_specifications_want(records: list[Rec
 
 
 @pytest.mark.parametrize(
-    "text", ["hello\n", "{}\n", "CEF:0|x\n", '{"resourceLogs":[{}]}\n', "n,at,ev\n1,2,3\n", "[1]\n"]
+    "text",
+    [
+        "hello\n",
+        "{}\n",
+        "CEF:0|x\n",
+        '{"resourceLogs":[{}]}\n',
+        '{"resourceLogs":[{"scopeLogs":[{"logRecords":[{"body":{"stringValue":7}}]}]}]}\n',
+        "n,at,ev\n1,2,3\n",
+        f'n,at,raw\n1,2,"{"x" * 200_000}"\n',
+        "[1]\n",
+        "[" * 100_000,
+    ],
+    ids=range(9),
 )
 def test_what_keeps_no_record_is_no_copy(text: str) -> None:
     with pytest.raises(NotACopy):
         list(copied(io.StringIO(text)))
     assert list(copied([])) == []
+
+
+def test_a_copy_is_read_in_bounded_memory_and_whatever_it_holds() -> None:
+    with pytest.raises(NotACopy, match="line 2 is too long"):
+        list(lines_of(io.StringIO("x\n" + "\0" * (1 << 24))))
+    assert list(lines_of(io.StringIO("a\r\n\nb", newline=""))) == ["a\r\n", "\n", "b"]
+    assert [copy.line for copy in copied(['{"raw_data":"\\ud800"}'])] == [b"\xed\xa0\x80"]
+
+
+def test_a_request_of_long_records_holds_few_of_them(records: list[Record]) -> None:
+    long = records[1]._replace(line=records[1].line + b" " * (1 << 19))
+    assert [
+        len(json.loads(line)["resourceLogs"][0]["scopeLogs"][0]["logRecords"]) for line in lines("otlp", [long] * 5)
+    ] == [2, 2, 1]
