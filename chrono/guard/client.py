@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
 DEADLINE_S = 20.0
+GRACE_S = 3.0
 """The whole hook, from start to answer. Clients wait 30 s for it."""
 
 ACCEPT_S = 1.5
@@ -136,9 +137,14 @@ def _say(posix: "ModuleType", stdout: bytes, stderr: bytes, exit_code: int) -> i
 
 
 class _Watch:
-    """Blocks the call when the deadline passes, whatever this process is doing then."""
+    """Blocks the call when the deadline passes, whatever this process is doing then.
+
+    A thread says why. Where it does not get its turn, because one call into C holds the interpreter, the kernel ends
+    the process a little later: any end but a plain one blocks.
+    """
 
     def __init__(self, posix: "ModuleType", deadline: float) -> None:
+        import _signal  # type: ignore[import-not-found]  # of C, as the others here: `signal` costs a start too much
         import _thread
         from time import monotonic
 
@@ -152,10 +158,15 @@ class _Watch:
             posix._exit(BLOCKED)
 
         _thread.start_new_thread(wait, ())
+        self._alarm = _signal
+        _signal.signal(_signal.SIGALRM, _signal.SIG_DFL)
+        _signal.pthread_sigmask(_signal.SIG_UNBLOCK, (_signal.SIGALRM,))
+        _signal.setitimer(_signal.ITIMER_REAL, max(deadline - monotonic(), 0) + GRACE_S)
 
     def over(self) -> None:
         """The answer is there; from now on nobody else writes one."""
         self._lock.release()
+        self._alarm.setitimer(self._alarm.ITIMER_REAL, 0)
 
 
 def _service_wanted(environ: dict[bytes, bytes], home: bytes | None) -> bool:

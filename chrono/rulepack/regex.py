@@ -1,20 +1,25 @@
 """Owns the lint of regular expressions in rules: what could take for ever, or cannot be read, is refused.
 
-Running them on at most 4 KB of one argument is left to `scan.conditions`.
+Searching with them is left to `scan.patterns`, which refuses a text that is too long for one.
 """
 
 from __future__ import annotations
 
 import re
 
+from chrono.scan.patterns import MOST_STEPS, steps
+
 MAX_PATTERN = 500
+
+USUAL_ARGUMENT = 256
+"""Characters of an argument that every pattern must be able to search in time."""
 
 
 def regex_problem(pattern: str) -> str | None:
     """Why a pattern is refused, for people; None where it is fine.
 
-    Refused are repeated groups with a repetition or a choice inside (`(a+)+`, `(a|b)*`), repetitions side by side of
-    the same thing are not looked for: with a subject of 4 KB they stay in bounds.
+    Refused are repeated groups with a repetition or a choice inside (`(a+)+`, `(a|b)*`), and more repetitions side by
+    side than an argument of usual length allows (`.*,.*,.*x`).
     """
     if len(pattern) > MAX_PATTERN:
         return f"it is longer than {MAX_PATTERN} characters"
@@ -50,6 +55,8 @@ def regex_problem(pattern: str) -> str | None:
         ):
             open_groups[-1] = True
         at += 1
+    if steps(pattern, USUAL_ARGUMENT) > MOST_STEPS:
+        return "it has so many repetitions that a search could take for ever: bound them, or use fewer"
     return None
 
 

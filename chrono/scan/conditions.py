@@ -16,7 +16,6 @@ from chrono.scan.rule import GNU, Options, Text
 from chrono.scan.touch import options_of as usual_options
 from chrono.scan.wintouch import POWERSHELL, is_windows_tool
 
-MAX_REGEX_SUBJECT = 4096
 MAX_SQL_FILE_BYTES = 1_000_000
 
 
@@ -504,10 +503,10 @@ _SHELL_LINES = (".shell", ".system", "\\!", ".read", ".once |", ".output |")
 
 
 def _regex(case: Case, pattern: str, where: str) -> bool:
-    import re
+    from chrono.scan.patterns import found
 
     words = case.command.argv if where == "any" else case.command.argv[int(where) : int(where) + 1]
-    return any(isinstance(w, str) and re.search(pattern, w[:MAX_REGEX_SUBJECT]) is not None for w in words)
+    return any(isinstance(word, str) and found(pattern, word) for word in words)
 
 
 _OFF = ("none", "false", "no", "0")

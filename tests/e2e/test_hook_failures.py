@@ -293,6 +293,36 @@ def test_a_hook_that_takes_too_long(hooked: Hooked, monkeypatch: pytest.MonkeyPa
     assert "could not finish" in refused(Said(done.returncode, done.stdout, done.stderr))
 
 
+def test_a_hook_that_is_held_by_one_call_into_c(tmp_path: Path) -> None:
+    """No thread of the hook gets its turn then, the one that watches the deadline neither; the kernel ends it."""
+    import shutil
+    import sys
+
+    from chrono.agents.claude_code import ADAPTER
+    from tests.e2e.real_client import CHECKOUT
+
+    hooked = Hooked(tmp_path, service="off")
+    copy = tmp_path / "copy"
+    shutil.copytree(CHECKOUT / "chrono", copy / "chrono", ignore=shutil.ignore_patterns("__pycache__"))
+    client, local = (copy / "chrono" / "guard" / name for name in ("client.py", "local.py"))
+    client.write_text(client.read_text().replace("DEADLINE_S = 20.0", "DEADLINE_S = 0.5").replace("= 3.0", "= 0.5"))
+    begin = "def answer_here("
+    assert begin in local.read_text()
+    local.write_text(local.read_text().replace(begin, f"import re; re.search('(a|a)*b', 'a' * 99)\n\n\n{begin}"))
+    command = ADAPTER.hook_command(sys.executable, str(copy / "chrono" / "guard" / "boot.py"), "the settings")
+    done = subprocess.run(
+        ["/bin/sh", "-c", command],
+        cwd=hooked.project,
+        env=hooked.environ,
+        capture_output=True,
+        text=True,
+        input=hooked.payload("Bash", {"command": "touch x"}).decode(),
+        timeout=LONG_S,
+    )
+    hooked.end()
+    assert "could not run" in refused(Said(done.returncode, done.stdout, done.stderr))
+
+
 def test_an_input_that_never_ends_is_cut_by_the_deadline(tmp_path: Path) -> None:
     """The client keeps the pipe open and sends nothing: the watch has to begin before the input is read."""
     import shutil

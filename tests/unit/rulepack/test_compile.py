@@ -66,6 +66,15 @@ def test_a_pattern_that_could_take_for_ever_is_refused(pattern: str) -> None:
     assert regex_problem(pattern) is not None
 
 
-@pytest.mark.parametrize("pattern", ["^a+b*$", "(abc)+", "(a|b)c", "[(+]+", r"\(a+\)+", "x{2,5}"])
+@pytest.mark.parametrize(
+    "pattern", [".*.*.*.*=x", r"(.*),(.*),(.*),(.*)x", "(?:a?)*b", "(?:a?){40}b", r"\s*\s*\s*\s*x"]
+)
+def test_repetitions_side_by_side_are_counted(pattern: str) -> None:
+    assert "repetitions" in str(regex_problem(pattern))
+
+
+@pytest.mark.parametrize(
+    "pattern", ["^a+b*$", "(abc)+", "(a|b)c", "[(+]+", r"\(a+\)+", "x{2,5}", "k.*e.*y", "(?:ab|cd)?e"]
+)
 def test_an_ordinary_pattern_is_accepted(pattern: str) -> None:
     assert regex_problem(pattern) is None
