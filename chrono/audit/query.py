@@ -6,7 +6,7 @@ Finding them fast is left to `audit.index`; how a person types a time to `cli`.
 from __future__ import annotations
 
 from chrono.audit.record import Record
-from chrono.canonical import Json
+from chrono.canonical import Json, recordable
 from chrono.tuples import NamedTuple
 
 
@@ -31,6 +31,11 @@ class Query(NamedTuple):
     @property
     def empty(self) -> bool:
         return not any(self)
+
+    @property
+    def recordable(self) -> Query:
+        """The same question in the words of a record, where a byte that is no UTF-8 is written as an escape."""
+        return Query(*map(recordable, self))
 
 
 def actors(record: Record) -> tuple[str, ...]:

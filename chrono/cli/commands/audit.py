@@ -92,6 +92,12 @@ def run_show(
 
     Without an option: the newest records. --verify leaves with 0 where the log is intact, 20 where it was tampered
     with, 21 where that cannot be told, 22 where it is intact but was reset or a level is missing.
+
+    \b
+    Examples:
+      chrono audit --since 2h --decision block
+      chrono audit --grep deploy --follow
+      chrono audit --verify --full
     """
     screen = screen_of(ctx)
     acts = (verify, keys, reset_witness, rotate_key, revoke_key is not None)
@@ -132,7 +138,7 @@ def run_show(
             return audit_keys.rotate(screen, ws, new_key, reason, json=json)
         return audit_keys.revoke(screen, ws, revoke_key or "", trusted_until, reason, json=json)
     times = (moment(since, "--since", ws.clock), moment(until, "--until", ws.clock))
-    query = Query(*times, actor, session, event, decision, path, grep)
+    query = Query(*times, actor, session, event, decision, path, grep).recordable
     if out is not None:
         return audit_records.export(screen, ws, "csv", query, out, json=json)
     if follow:
@@ -159,6 +165,10 @@ def run_export(
 
     csv for spreadsheets; ocsf, cef, cloudevents and otlp for a SIEM; jsonl as they are. Every event keeps its signed
     line, so that chrono audit --verify --against FILE can hold the copy against the log later.
+
+    \b
+    Examples:
+      chrono audit export csv --since 30d --out audit.csv
     """
     from chrono.audit.export import FORMATS
     from chrono.audit.query import Query
@@ -189,6 +199,10 @@ def run_prove(
 
     The file holds the record, its way up the hash tree and the signed checkpoint (C2SP tlog-proof). Whoever knows the
     public key checks it with chrono audit verify-proof, or with another tool.
+
+    \b
+    Examples:
+      chrono audit prove 12 --out 12.tlog-proof
     """
     from chrono.audit.place import project_place
     from chrono.audit.proof import NotAProof, prove_in
@@ -482,6 +496,10 @@ def run_prune(
 
     Closed files that hold nothing newer go; what is left verifies, and proves, as before. What savepoints, keys and
     sessions need stays readable. The log is verified first and records what was pruned. Agents are refused.
+
+    \b
+    Examples:
+      chrono audit prune --before 365d --dry-run
     """
     from chrono.cli import audit_segments
     from chrono.workspace import segments

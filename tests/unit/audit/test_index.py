@@ -29,7 +29,7 @@ def filled(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> Ground:
         )
         act = Act(
             tool="Bash",
-            cmd=dice.choice(["rm -rf Build", "make TEST", "echo é", 'say "hi" %_\\', "x"]),
+            cmd=dice.choice(["rm -rf Build", "make TEST", "echo é", 'say "hi" %_\\', "x", "cat \udcff"]),
             decision=dice.choice(["allow", "ask", "block"]),
             rules=("files.delete",) if number % 3 else (),
             files=((f"src/a{number % 5}.py", "0" * 64),),
@@ -74,6 +74,7 @@ def queries(ground: Ground) -> list[Query]:
         Query(text="x"),
         Query(text="files.delete", decision="allow"),
         Query(text="nobody said this"),
+        *(Query(*("\udcff" if at == member else "" for at in range(8))).recordable for member in range(2, 8)),
     ]
 
 
