@@ -343,9 +343,16 @@ def _upstream(case: Case, programs: tuple[str, ...], hosts: tuple[Text, ...], kn
 
 
 def _begins(name: str, argv: tuple[Word, ...], texts: tuple[str, ...]) -> bool:
-    """Whether one of the texts is the program with the words behind it (`docker compose ps`)."""
+    """Whether one of the texts is the program with the words behind it (`docker compose ps`), or with one word that
+    holds a text (`awk *gone]*`)."""
     words = [name, *(word for word in argv[1:5] if isinstance(word, str))]
-    return any(" " in text and words[: text.count(" ") + 1] == text.split() for text in texts)
+    for text in texts:
+        head, _, rest = text.partition(" ")
+        if rest[:1] == "*" == rest[-1:] and head == name and any(rest[1:-1] in word for word in words[1:]):
+            return True
+        if rest and words[: text.count(" ") + 1] == text.split():
+            return True
+    return False
 
 
 def _url(case: Case, hosts: tuple[Text, ...], known: bool) -> bool:

@@ -83,7 +83,7 @@ def find_words(command: Command) -> Iterator[Word]:
         starts.append(args[at])
         at += 1
     tests = args[at:]
-    if "-empty" in tests:
+    if _only_empty(tests):
         return
     if "-delete" in tests:
         # Tests behind it come too late.
@@ -107,6 +107,17 @@ def find_words(command: Command) -> Iterator[Word]:
             yield start
 
 
+_OR = ("-o", "-or", ",")
+
+
+def _only_empty(tests: tuple[Word, ...]) -> bool:
+    """Whether nothing is found that holds anything."""
+    if "-empty" not in tests or any(test in _OR for test in tests):
+        return False
+    at = tests.index("-empty")
+    return at == 0 or tests[at - 1] not in ("!", "-not")
+
+
 def _filters(tests: tuple[Word, ...]) -> tuple[list[str], list[Word]]:
     """Names and paths that everything found has one of; empty where something else is found too."""
     names: list[str] = []
@@ -117,7 +128,7 @@ def _filters(tests: tuple[Word, ...]) -> tuple[list[str], list[Word]]:
         if test in ("!", "-not"):
             negated = True
             continue
-        if test in ("-o", "-or", ","):
+        if test in _OR:
             branches += 1
         value = tests[at + 1] if at + 1 < len(tests) else None
         if test in ("-name", "-iname") and not negated and isinstance(value, str) and value.strip("*") != "":

@@ -308,7 +308,8 @@ def _file_utils(run: Machine, name: str, args: Arguments) -> Value:
 
 def _one(effect: str) -> Handler:
     def call(run: Machine, args: Arguments) -> Value:
-        getattr(run.effects, effect)(*(without_block(args).values or (ANY,)))
+        values = (*without_block(args).values, *((args.rest,) if args.more else ()))
+        getattr(run.effects, effect)(*(values or (ANY,)))
         return ANY
 
     return call

@@ -192,7 +192,9 @@ def _npm_words(scene: Scene) -> tuple[tuple[Word, ...], tuple[str, ...], str, bo
 def _packages(
     scene: Scene, cwd: str, chosen: tuple[str, ...], everywhere: bool, words: tuple[Word, ...]
 ) -> tuple[list[Package], list[Refusal]]:
-    root = _nearest(scene, cwd)
+    # `npm --prefix` means that folder only.
+    elsewhere = cwd != scene.cwd and scene.program == "npm"
+    root = read_package(scene, cwd) if elsewhere else _nearest(scene, cwd)
     if root is None or isinstance(root, Refusal):
         return [], [root] if isinstance(root, Refusal) else []
     if not chosen and not everywhere:
