@@ -143,7 +143,9 @@ def _underlined(line: str, first: int, last: int, style: str) -> Iterator[Row]:
 def _starts(assessed: Assessed) -> Iterator[Row]:
     scan = assessed.scan
     started = [command for command in scan.commands if not command.builtin]
-    yield (f"{count(len(started), 'program start')} in all:" if started else "It starts no program.",)
+    yield (
+        f"{count(len(started), 'program starts', 'programs start')} in all:" if started else "It starts no program.",
+    )
     for command in started[:_MOST_STARTS]:
         via = f"  through {' -> '.join(command.via)}" if command.via else ""
         yield ("  ", cut(one_line(argv_text(command.argv)), 160), Styled(via, "dim"))

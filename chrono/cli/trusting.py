@@ -35,7 +35,8 @@ def offer_trust(screen: Screen, ws: Workspace) -> None:
         return
     if plan is None or plan.trusted or not plan.loosens:
         return
-    screen.text(f"chrono-policy.yaml would loosen {count(len(plan.loosens), 'thing')}, which does not count yet:")
+    things = count(len(plan.loosens), "thing, which does", "things, which do")
+    screen.text(f"chrono-policy.yaml would loosen {things} not count yet:")
     show_loosenings(screen, plan.loosens)
     if screen.person and screen.confirm(OWN_POLICY):
         trust_policy(ws, plan, actor(screen.environ))

@@ -119,6 +119,11 @@ def run_enroll(
     Makes a key, locked with a passphrase that you choose: whatever runs as you could read a key that is not. Or takes
     the public key of one that you have; `ssh-add -c` asks for each use. The first to enrol is the maintainer; others
     are first added by chrono team add. Agents are refused.
+
+    \b
+    Examples:
+      chrono approvals enroll
+      chrono approvals enroll --key ~/.ssh/id_ed25519.pub
     """
     import os
 

@@ -55,6 +55,11 @@ def run_run(
     Tries about log2 of the savepoints between --from and --to, automatic ones included, each in a scratch folder of
     its own; the project is not touched. Exit code 0 means good, 125 that it cannot tell, 1 to 127 bad; from 128 on the
     search is given up. Says which tool call of which agent made the difference.
+
+    \b
+    Examples:
+      chrono bisect run -- pytest -x tests/test_api.py
+      chrono bisect run --from 3f2a1b9c -- sh -c 'make && ./check'
     """
     screen = screen_of(ctx)
     ws = workspace(screen)

@@ -42,6 +42,11 @@ def run(
 
     Which agent, in which session, by which tool call; or a person, between savepoints. Lines that came through a
     rename or a rollback keep the name that they had.
+
+    \b
+    Examples:
+      chrono blame src/app.py
+      chrono blame src/app.py:40-60
     """
     from chrono.workspace.blame import blame
 

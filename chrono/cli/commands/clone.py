@@ -28,6 +28,10 @@ def run(
     The files as of the newest savepoint, all savepoints, and the records of the old audit log, which is verified
     before anything is used. The key that signed it is shown: compare it with `chrono audit --keys` of the machine that
     pushed, or name it with --key. The new project has a log of its own, which names the old one.
+
+    \b
+    Examples:
+      chrono clone git@host:shop-savepoints.git shop
     """
     from chrono.workspace.actors import actor
     from chrono.workspace.clone import clone
@@ -60,7 +64,9 @@ def run(
     signed = f"signed by key {kid}" if kid else "unsigned"
     screen.text(f"  audit log verified: {count(chosen.report.size, 'record')}, {signed}", indent=4)
     if done.lost:
-        screen.warning(f"this machine remembers {count(done.lost, 'record')} more: they were never pushed")
+        screen.warning(
+            f"this machine remembers {count(done.lost, 'more record that was', 'more records that were')} never pushed"
+        )
     if len(done.logs) > 1:
         others = ", ".join(one.log[:12] for one in done.logs if one.log != done.log)
         screen.note(f"other machines' logs are there, too: {others}")

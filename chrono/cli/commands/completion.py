@@ -20,8 +20,13 @@ def run(
 ) -> None:
     """Complete words in your shell.
 
-    Prints a script. bash: chrono completion bash > ~/.local/share/bash-completion/completions/chrono. zsh: add
-    eval "$(chrono completion zsh)" to ~/.zshrc. fish: chrono completion fish > ~/.config/fish/completions/chrono.fish.
+    Prints a script; a new shell then knows chrono's words.
+
+    \b
+    Examples:
+      eval "$(chrono completion bash)"      in ~/.bashrc
+      eval "$(chrono completion zsh)"       in ~/.zshrc
+      chrono completion fish > ~/.config/fish/completions/chrono.fish
     """
     from chrono.cli.app import build
     from chrono.cli.completion import SHELLS, script, tree_of

@@ -32,6 +32,12 @@ def run(
     """Show differences.
 
     Without an id: what changed since the newest savepoint. Long output goes through a pager on a terminal.
+
+    \b
+    Examples:
+      chrono diff
+      chrono diff HEAD~3 --stat
+      chrono diff main idea src/
     """
     from chrono.workspace.history import diff
 

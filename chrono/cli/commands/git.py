@@ -154,7 +154,7 @@ def run_status(ctx: typer.Context, json: Json = False) -> int:
 
 def run_log(
     ctx: typer.Context,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=0, help="How many; 0: all.")] = 20,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=0, metavar="N", help="At most so many; 0 for all.")] = 20,
     json: Json = False,
 ) -> None:
     """List git commits.

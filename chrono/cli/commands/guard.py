@@ -55,6 +55,12 @@ def run_install(
     Writes the hook into the client's settings, then fires it once with a harmless and once with a dangerous command
     (which is never run). If the answer is wrong, the settings are put back. With more than one client the others
     are installed even if one fails.
+
+    \b
+    Examples:
+      chrono guard install
+      chrono guard install codex gemini
+      chrono guard install --scope user      every folder
     """
     from chrono.guard.install import install
     from chrono.workspace.actors import actor

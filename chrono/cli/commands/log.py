@@ -41,6 +41,12 @@ def run(
 
     Each with its kind, id, age, the agent it was taken for, and the command it was taken before. In the graph `*` is a
     savepoint on a branch and `o` one beside it: automatic, a rescue.
+
+    \b
+    Examples:
+      chrono log
+      chrono log --no-auto -n 5
+      chrono log --graph src/
     """
     from chrono.workspace.history import log
 

@@ -93,7 +93,11 @@ def run_check(
             raise ChronoError(f"there is no file {file}", "without a name, those that hold here are checked")
         names = [file]
     else:
-        names = [layer.name for layer in _effective(screen).layers]
+        from chrono.workspace.config import home_layout, ruleset_for
+
+        policy = _effective(screen)
+        ruleset_for(policy, home_layout(screen.environ))
+        names = [layer.name for layer in policy.layers]
     if json:
         screen.value({"valid": True, "files": list(names)})
     elif names:

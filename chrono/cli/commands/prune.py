@@ -41,6 +41,11 @@ def run(
     one a day of the last thirty days. Manual savepoints, merges, rollbacks and branches always stay; so do the last
     200 automatic savepoints and, for thirty days, what `undo` needs. With both options a savepoint goes only if both
     allow it. Agents are refused.
+
+    \b
+    Examples:
+      chrono prune --dry-run
+      chrono prune --older-than 14
     """
     from chrono.workspace import prune
     from chrono.workspace.actors import actor

@@ -49,7 +49,7 @@ def run(
         )
     elif not json:
         screen.line(Styled("pushed", "green"), f" to {done.remote.name}  {done.remote.address.shown}")
-        rows = [(f"{count(done.savepoints, 'savepoint')} of the automatic ones and rescues",)]
+        rows = [(f"{count(done.savepoints, 'automatic savepoint or rescue', 'automatic savepoints and rescues')}",)]
         rows += [(f"branch {branch}: {state}",) for branch, state, _ in done.branches]
         rows.append((f"audit log up to record {done.records - 1}",))
         screen.table(rows, indent=2)

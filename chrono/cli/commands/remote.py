@@ -30,6 +30,10 @@ def run_add(
 
     Any git repository that is empty, or already holds this project's savepoints; not that of the code itself. Nothing
     is sent yet. The list is kept in CHRONO_HOME, not in the project.
+
+    \b
+    Examples:
+      chrono remote add origin git@host:shop-savepoints.git
     """
     from chrono.workspace import remotes
     from chrono.workspace.actors import actor

@@ -58,6 +58,11 @@ def run(
     Its recorded calls are answered from the trace, and no other is made, but for those of --run. Then says how it
     differed: changed arguments, calls left over, missing or in another order. Leaves with the program's own code, or
     with 1 where that is 0 and something differed.
+
+    \b
+    Examples:
+      chrono replay 4bf92f35 -- python agent.py
+      chrono replay incident.json --run edit -- python agent.py
     """
     screen = screen_of(ctx)
     span, command = _split(rest or [])

@@ -37,6 +37,12 @@ def run(
     Without an id: to the newest savepoint of the current branch, automatic ones included. The state before is saved
     first, so that a rollback can be undone. Files created since are removed and kept in that savepoint. Files
     outside the project, ignored folders and control files are not touched.
+
+    \b
+    Examples:
+      chrono rollback --dry-run
+      chrono rollback 3f2a1b9c
+      chrono rollback HEAD~2 src/app.py
     """
     from chrono.workspace import rollback
     from chrono.workspace.actors import actor

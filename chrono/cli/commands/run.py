@@ -46,6 +46,12 @@ def run(
     The command is judged as the guard would judge it, and a savepoint is taken. If it succeeds, its result is saved
     (COMMIT). If it fails, you are asked: roll back, look at the difference, try again, or keep; without a terminal
     the policy decides (run.on_failure, by default it rolls back). The exit code is the command's own.
+
+    \b
+    Examples:
+      chrono run npm test
+      chrono run --timeout 60 -- pytest -x
+      chrono run --shell 'make && ./check'
     """
     from chrono.run import supervisor
     from chrono.workspace.actors import actor

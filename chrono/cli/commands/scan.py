@@ -54,6 +54,12 @@ def run(
     Says what the guard would decide, as if a savepoint were taken now; nothing is run and none is taken. Leaves with
     0 for allow, 4 for block, 5 for ask; with --path, for the strongest of all. With --batch: one JSON verdict a line,
     in order, and always 0.
+
+    \b
+    Examples:
+      chrono scan 'rm -rf ~'
+      chrono scan --explain 'cd /tmp && rm -rf *'
+      chrono scan --path scripts/ --sarif > chrono.sarif
     """
     screen = screen_of(ctx)
     if batch is not None and (words or path is not None):

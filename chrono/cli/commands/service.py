@@ -48,7 +48,9 @@ def run_stop(ctx: typer.Context, json: Json = False) -> None:
 
 def run_logs(
     ctx: typer.Context,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=0, help="How many lines; 0: all.")] = 50,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", min=0, metavar="N", help="At most so many lines; 0 for all.")
+    ] = 50,
     json: Json = False,
 ) -> None:
     """Show the service's log.

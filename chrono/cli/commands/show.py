@@ -35,6 +35,11 @@ def run(
     """Show one savepoint.
 
     When and why it was taken, for which agent, and what changed against the one before it.
+
+    \b
+    Examples:
+      chrono show
+      chrono show HEAD~2 --patch
     """
     from chrono.workspace.history import newest, show
 

@@ -24,6 +24,10 @@ def run(
 
     Everything in the project is saved except .git, .chrono, control files, what .chronoignore names and folders that
     a build makes anew. An unchanged project makes no new savepoint.
+
+    \b
+    Examples:
+      chrono snapshot -m 'before the upgrade'
     """
     from chrono.workspace.actors import actor
     from chrono.workspace.project import CLI_WAIT_S

@@ -49,6 +49,10 @@ def run_add(
     A viewer only looks; a developer approves what agents ask for; a maintainer may also pin policies, prune and
     overrule the scanner. A name is enough to be listed; approvals count once a key is enrolled, unless the policy says
     `approvers: listed`. Agents are refused.
+
+    \b
+    Examples:
+      chrono team add sara --role developer --key sara.pub
     """
     from chrono.cli.place import records
     from chrono.policy.approvals import Member

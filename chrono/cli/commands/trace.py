@@ -57,6 +57,10 @@ def run_list(
     """List traces, newest first.
 
     Each with its id, status, age, the number of recorded calls, its services and its name.
+
+    \b
+    Examples:
+      chrono trace list refund --status failure --since 3h
     """
     from chrono.clock import SystemClock
     from chrono.record.reading import Wanted, chosen, summaries
@@ -150,6 +154,10 @@ def run_export(
 
     Another machine takes it in with `chrono trace import`, a test replays it. Without --out it goes to standard output.
     With --with-files it holds every file that the savepoint does, as it is: nothing in them is masked.
+
+    \b
+    Examples:
+      chrono trace export 4bf92f35 --out incident.json
     """
     from chrono.record.exchange import exported
     from chrono.record.reading import read_trace, trace_id_of

@@ -37,6 +37,10 @@ def run_add(
 
     The folder must be new or empty, and outside the project, which is not touched. Whatever happens there is not
     saved: it is a scratch folder to look, test or compare in.
+
+    \b
+    Examples:
+      chrono worktree add ../before HEAD~5
     """
     from chrono.workspace import worktrees
     from chrono.workspace.actors import actor

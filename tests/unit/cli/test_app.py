@@ -5,13 +5,17 @@ from __future__ import annotations
 import importlib
 import io
 import re
+import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import click
 import pytest
 
-from chrono.cli.app import SECTIONS, VERBS, Verb
+from chrono.cli.app import SECTIONS, VERBS, Verb, build
 from chrono.cli.main import main
 from chrono.cli.render import Screen
 
@@ -83,3 +87,30 @@ def test_help_loads_no_verb_and_no_heavy_room() -> None:
     )
     result = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert result.returncode == 0, result.stderr
+
+
+def commands() -> Iterator[tuple[str, Any]]:
+    """Every command that people type, by its words."""
+    group = build()
+    for name, verb in VERBS.items():
+        command = group.get_command(click.Context(group), name)
+        if verb.subs:
+            yield from ((f"{name} {sub}", command.commands[sub]) for sub, _ in verb.subs)
+        else:
+            yield name, command
+
+
+def test_each_example_of_a_help_is_a_command_that_parses() -> None:
+    there, seen = dict(commands()), 0
+    for path, command in there.items():
+        for line in (command.help or "").partition("\b\nExamples:\n")[2].splitlines():
+            typed = re.search(r"chrono [^>]*?(?=\)\"|  | > |$)", line)
+            assert typed is not None, line
+            words = shlex.split(typed[0])[1:]
+            verb = VERBS[words[0]]
+            named = verb.subs and words[1:] and words[1] in dict(verb.subs)
+            asked = " ".join(words[:2]) if named else f"{words[0]} {verb.default}" if verb.subs else words[0]
+            assert asked == path, line
+            there[asked].make_context(asked, words[2 if named else 1 :])
+            seen += 1
+    assert seen > 30

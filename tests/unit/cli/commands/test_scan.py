@@ -31,7 +31,7 @@ def test_a_block_says_why_and_what_is_safer(project: Path, chrono: Any) -> None:
 
 def test_explain_names_what_starts_and_through_what(project: Path, chrono: Any) -> None:
     out = chrono("scan", "--explain", "sudo rm -rf /").out
-    assert "program starts in all:" in out and "through sudo" in out and "decision   block: score 100" in out
+    assert "programs start in all:" in out and "through sudo" in out and "decision   block: score 100" in out
 
 
 def test_explain_underlines_the_place_and_follows_the_chain_to_the_line(project: Path, chrono: Any) -> None:
