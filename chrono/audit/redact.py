@@ -70,6 +70,29 @@ _SHAPES: tuple[tuple[tuple[str, ...], str], ...] = (
     (("sshpass", "docker", "podman"), r"\b(?:sshpass|(?:docker|podman)\s+login\b[^|;&\n]{0,400}?)\s+-p\s*" + _VALUE),
     (("redis-cli",), r"\bredis-cli\b[^|;&\n]{0,400}?\s-a\s+" + _VALUE),
     (
+        ("sqlcmd", "osql", "bcp", "tsql", "ipmitool", "zip"),
+        r"\b(?:sqlcmd|osql|bcp|tsql|ipmitool|(?:un)?zip)\b[^|;&\n]{0,400}?\s(?-i:-P)\s{0,8}(?!-)" + _VALUE,
+    ),
+    (
+        ("mongo", "cqlsh", "rabbitmqadmin", " login"),
+        r"\b(?:mongo[a-z]{0,10}|cqlsh|rabbitmqadmin|(?:skopeo|buildah|nerdctl|oras|oc|cf|az|helm\s+registry)\s+login)"
+        r"\b[^|;&\n]{0,400}?\s(?-i:-p)\s{0,8}(?!-)" + _VALUE,
+    ),
+    (("7z",), r"\b7z[ar]?\b[^|;&\n]{0,400}?\s-p(?P<bare>[^\s'\"$|;&]+)"),
+    (("ldap",), r"\bldap[a-z]{3,10}\b[^|;&\n]{0,400}?\s(?-i:-w)\s{0,8}(?!-)" + _VALUE),
+    (
+        ("smbclient", "rpcclient"),
+        r"\b(?:smb|rpc)client\b[^|;&\n]{0,400}?\s-U\s{0,8}['\"]?[^\s%'\"]{1,256}%(?P<bare>[^\s'\"$]+)",
+    ),
+    (("lftp",), r"\blftp\b[^|;&\n]{0,400}?\s-u\s{0,8}['\"]?[^\s,'\"]{1,256},(?P<bare>[^\s'\"$]+)"),
+    (
+        ("sqlplus", "sqlldr", "expdp", "impdp"),
+        r"\b(?:sqlplus|sqlldr|expdp|impdp)\b[^|;&\n]{0,400}?\s['\"]?[\w.#]{1,128}/(?P<bare>[^\s@/'\"$]+)@",
+    ),
+    (("htpasswd",), r"\bhtpasswd\s+-\w{0,8}b[^|;&\n]{0,400}\s(?P<bare>[^\s'\"$|;&<>]+)(?=\s{0,8}(?:$|[|;&<>\n]))"),
+    (("pass:",), r"(?<!\S)['\"]?pass:(?P<bare>[^\s'\"$]+)"),
+    (("pass", "pwd"), r"(?<!\S)--?[a-z-]{0,20}(?:pass|pwd)(?:\s{1,8}|=)(?!-|pass:)" + _VALUE),
+    (
         ("curl", "wget", "http"),
         r"(?<!\S)(?:-u|--user|--proxy-user)[\s=]+['\"]?[^\s:'\"]*:(?P<bare>[^\s'\"$]+)",
     ),

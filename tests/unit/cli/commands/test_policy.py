@@ -20,6 +20,12 @@ def test_a_broken_policy_is_3_with_its_line(project: Path, chrono: Any) -> None:
     assert chrono("status").code == 0
 
 
+def test_a_rule_that_cannot_be_compiled_makes_the_policy_invalid(project: Path, chrono: Any) -> None:
+    (project / "chrono-policy.yaml").write_text("rules:\n  - id: own.x\n    match: {program: ls, no_such: y}\n")
+    ran = chrono("policy", "check")
+    assert ran.code == 3 and "no_such" in ran.err
+
+
 def test_a_strangers_loosening_is_shown_and_does_not_count(project: Path, chrono: Any) -> None:
     (project / "chrono-policy.yaml").write_text("thresholds:\n  block: 101\nallow:\n  - rm -rf /\n")
     ran = chrono("policy")
