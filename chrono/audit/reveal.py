@@ -27,6 +27,12 @@ class Kept(NamedTuple):
     salt: bytes
 
 
+def is_commitment(text: str) -> bool:
+    """Whether `text` is what a record is committed to, 64 hex digits. What a log says names a file here, so nothing else
+    may: no path leads out of the folder."""
+    return len(text) == 64 and not text.strip("0123456789abcdef")
+
+
 def days_of(text: str | None) -> int:
     """CHRONO_AUDIT_KEEP_RAW_DAYS: for how many days raw text is kept; 0 where it is not set. Raises UsageError."""
     if not text:
@@ -51,6 +57,8 @@ def keep(home: HomeLayout, committed: str, kept: Kept, *, now_ns: int, days: int
 
 def find(home: HomeLayout, committed: str, *, now_ns: int) -> Kept | None:
     """The raw text behind a commitment, where it was kept, is not too old, and really is what was committed to."""
+    if not is_commitment(committed):
+        return None
     try:
         data = read_own(home.revealed(committed), _MAX_BYTES)
     except OSError:
@@ -73,6 +81,8 @@ def find(home: HomeLayout, committed: str, *, now_ns: int) -> Kept | None:
 
 def erase(home: HomeLayout, committed: str) -> bool:
     """Deletes what was kept; False where nothing was."""
+    if not is_commitment(committed):
+        return False
     try:
         os.unlink(home.revealed(committed))
     except OSError:
@@ -88,7 +98,7 @@ def sweep(home: HomeLayout, now_ns: int) -> int:
     except OSError:
         return 0
     for name in names:
-        if len(name) == 64:
+        if is_commitment(name):
             before = os.path.lexists(home.revealed(name))
             gone += before and find(home, name, now_ns=now_ns) is None and not os.path.lexists(home.revealed(name))
     return gone

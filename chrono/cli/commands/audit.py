@@ -514,6 +514,7 @@ def _committed(screen: Screen, number: int) -> tuple[Workspace, str]:
     from itertools import islice
 
     from chrono.audit.place import project_place
+    from chrono.audit.reveal import is_commitment
     from chrono.audit.verify import read_records
 
     ws = workspace(screen)
@@ -522,6 +523,6 @@ def _committed(screen: Screen, number: int) -> tuple[Workspace, str]:
         raise UsageError(f"{number} is not the number of a record")
     record = next(islice(read_records(project_place(ws.layout)), number, None), None)
     committed = record.act.get("cmd_c") if record is not None else None
-    if not isinstance(committed, str) or len(committed) != 64 or not committed.isalnum():
+    if not isinstance(committed, str) or not is_commitment(committed):
         raise ChronoError(f"nothing was taken out of record {number}", "chrono audit shows what it says")
     return ws, committed

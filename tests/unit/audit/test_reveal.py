@@ -63,3 +63,14 @@ def test_days_are_a_number() -> None:
     for text in ("x", "-1", "9999999", "1.5"):
         with pytest.raises(UsageError):
             days_of(text)
+
+
+@pytest.mark.parametrize("name", ["../keys/audit.pem", "{root}/keys/audit.pem", "", ".", "A" * 64, "../" * 20 + "etc"])
+def test_a_record_names_no_file_elsewhere(home: HomeLayout, name: str) -> None:
+    """A pruned record says which file to erase, and whoever forged it must not choose one outside the folder."""
+    keep(home, COMMITTED, RAW, now_ns=NOW, days=3)
+    os.makedirs(os.path.dirname(home.audit_key))
+    Path(home.audit_key).write_text("key")
+    assert not erase(home, name.format(root=home.root))
+    assert find(home, name.format(root=home.root), now_ns=NOW + 9 * DAY) is None
+    assert Path(home.audit_key).read_text() == "key"
