@@ -28,8 +28,8 @@ class Kept(NamedTuple):
 
 
 def is_commitment(text: str) -> bool:
-    """Whether `text` is what a record is committed to, 64 hex digits. What a log says names a file here, so nothing else
-    may: no path leads out of the folder."""
+    """Whether `text` is what a record is committed to, 64 hex digits. What a log says names a file here, so nothing
+    else may: no path leads out of the folder."""
     return len(text) == 64 and not text.strip("0123456789abcdef")
 
 
