@@ -112,14 +112,14 @@ def explain(screen: Screen, assessed: Assessed, policy: Policy) -> None:
     for refusal in verdict.refusals:
         screen.text("  ", Styled("refused", "yellow"), f"  {refusal.why}", indent=11)
     limits = policy.thresholds
-    table: list[tuple[Part, ...]] = [
+    facts: list[tuple[Part, Part]] = [
         ("thresholds", f"block from {limits.block}, ask from {limits.ask}"),
         ("undone by a savepoint", policy.reversible),
         ("savepoint now", _cover(assessed)),
         *layer_rows(policy),
     ]
     screen.line("")
-    screen.table(table, indent=2)
+    screen.facts(facts, indent=2)
     for entry in policy.ignored:
         screen.text(f"  does not count (line {entry.line}, not trusted): {entry.key}: {entry.value}", indent=4)
 

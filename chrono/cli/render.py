@@ -114,6 +114,13 @@ class Screen:
         if lines:
             self._put(self._out, "\n".join(lines))
 
+    def facts(self, rows: Sequence[tuple[Part, Part]], *, indent: int = 0) -> None:
+        """A label and what is said of it in each row; on a terminal a long text goes on below itself, uncut."""
+        sizes = [columns(safe(_plain(label))) for label, _ in rows]
+        widest = max(sizes, default=0) + 2
+        for (label, said), taken in zip(rows, sizes, strict=True):
+            self.text(" " * indent, label, " " * (widest - taken), said, indent=indent + widest)
+
     def value(self, value: object) -> None:
         """One JSON value on one line: ASCII only, so that no name can break it."""
         self._put(self._out, json.dumps(value, separators=(",", ":"), ensure_ascii=True, allow_nan=False))

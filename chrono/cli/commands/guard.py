@@ -184,7 +184,8 @@ def _chosen(screen: Screen, clients: list[str] | None, every: bool) -> tuple[str
         return found
     for name in clients or ():
         if name not in names():
-            raise UsageError(f"there is no adapter for a client '{name}'", f"known: {', '.join(names())}")
+            more = "; adapters for others are in chrono-agents, plugins/agents of the checkout"
+            raise UsageError(f"there is no adapter for a client '{name}'", f"known: {', '.join(names())}{more}")
     return tuple(dict.fromkeys(clients or ("claude-code",)))
 
 

@@ -43,7 +43,7 @@ def run_show(
     if json:
         screen.value({**as_json(policy), "pinned": pinned, "pin_problem": problem})
         return
-    screen.table(rows(policy))
+    screen.facts(rows(policy))
     if problem is not None:
         screen.warning(f"{problem}; until a person pins it again, everything the guard judges is blocked")
     elif pinned:

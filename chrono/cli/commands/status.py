@@ -145,7 +145,7 @@ def _print_agent(screen: Screen, one: _Agent, now_ns: int) -> None:
     if one.seen is not None:
         ago = now_ns / 1e9 - datetime.fromisoformat(one.seen.last).timestamp()
         tools = ", ".join(f"{name} {calls}" for name, calls in one.seen.tools[:_MOST_TOOLS])
-        seen = f", last seen {age(ago)}" + (f" ({tools})" if tools else "")
+        seen = f", last seen {age(ago)}" + (f" (calls: {tools})" if tools else "")
     elif one.installed:
         seen = ", no call seen yet (restart the client)"
     screen.text("agent    ", Styled(one.client, "bold"), " ", state, seen, indent=9)

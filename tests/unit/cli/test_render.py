@@ -62,6 +62,19 @@ def test_data_cannot_bring_its_own_colour() -> None:
     assert "\x1b" not in out.getvalue()
 
 
+def test_a_fact_is_aligned_and_nothing_of_it_is_cut() -> None:
+    said = "changes nothing about it, or none can be taken here"
+    screen, out, _ = terminal()
+    screen.facts([("now", said), ("thresholds", Styled("70", "bold"))], indent=2)
+    lines = out.getvalue().splitlines()
+    assert lines[0].startswith("  now         changes") and lines[-1] == "  thresholds  \x1b[1m70\x1b[0m"
+    assert " ".join(" ".join(lines[:-1]).split()) == f"now {said}" and all(len(line) <= 40 for line in lines[:-1])
+    assert all(line.startswith(" " * 14) for line in lines[1:-1])
+    screen, out, _ = piped()
+    screen.facts([("now", said)])
+    assert out.getvalue() == f"now  {said}\n"
+
+
 def test_a_table_is_aligned_and_its_last_column_fits() -> None:
     screen, out, _ = terminal({"NO_COLOR": "1"})
     screen.table([("a", "bb", "c" * 80), ("aaa", "b", "d")])
