@@ -33,9 +33,12 @@ def kept(commands: Sequence[Command]) -> frozenset[Argv]:
     if not unseen:
         return frozenset()
     unseen.difference_update([command.argv for command in commands if command.seen and not _throws_away(command)])
+    answered = {(command.argv, source) for command in commands if is_client(command) for source in command.upstream}
     for command in commands:
-        for source in command.upstream:
-            if source in unseen and _shows(command, source):
+        for at, source in enumerate(command.upstream):
+            if source not in unseen or any((later, source) in answered for later in command.upstream[at + 1 :]):
+                continue  # what a client of the source answers is not what it was given
+            if _shows(command, source):
                 unseen.discard(source)
     if unseen and any(command.seen and prints_environment(command) for command in commands):
         return frozenset()

@@ -176,6 +176,8 @@ def _environment(m: Machine, name: str, state: State) -> Value:
         return str(m.world.uid)
     if name == "FUNCNAME":
         return m.calls[-1].name if m.calls else ""
+    if name == "BASH" and m.dialect == "bash":
+        return "/bin/bash"
     if name == "BASH_SOURCE":
         return _source(m)
     if name in _DYNAMIC:

@@ -46,6 +46,8 @@ def test_a_file_shows_it_later_and_nowhere_does_not() -> None:
         ("x=`op read op://dev/db/password`; echo $x", True),
         ('eval "$(aws configure export-credentials --format env)" && aws s3 ls', False),
         ('eval "$(aws configure export-credentials --format env)"; env', True),
+        ('curl -H "Authorization: Bearer $(gh auth token)" https://api.github.com/user | jq .login', False),
+        ("{ gh auth token; gh api user; } | cat", True),
         ("kubectl get secret a -o yaml | sed s/a/b/ | kubectl apply -f -", False),
         ("kubectl get secret a -o yaml | grep pass", True),
         ('echo "${OPENAI_API_KEY:0:4}"', False),
