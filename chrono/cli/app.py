@@ -174,7 +174,7 @@ SECTIONS: tuple[tuple[str, tuple[Verb, ...]], ...] = (
                     ("show", "Show the policy that holds here."),
                     ("check", "Check the policy files."),
                     ("trust", "Let this project's policy file loosen, too, as it is now."),
-                    ("untrust", "Take that back: the file only tightens again."),
+                    ("untrust", "Take the trust back: the policy file only tightens again."),
                     ("pin", "Hold this project to the policy and rule packs that hold now."),
                     ("schema", "Print the JSON schema of the policy file, for editors."),
                 ),

@@ -184,8 +184,10 @@ def _chosen(screen: Screen, clients: list[str] | None, every: bool) -> tuple[str
         return found
     for name in clients or ():
         if name not in names():
-            more = "; adapters for others are in chrono-agents, plugins/agents of the checkout"
-            raise UsageError(f"there is no adapter for a client '{name}'", f"known: {', '.join(names())}{more}")
+            known = f"known: {', '.join(names())}"
+            if names() == ("claude-code",):
+                known += "; others come with chrono-agents: pip install ./plugins/agents in the checkout"
+            raise UsageError(f"there is no adapter for a client '{name}'", known)
     return tuple(dict.fromkeys(clients or ("claude-code",)))
 
 

@@ -141,7 +141,8 @@ def run_trust(
 def run_untrust(ctx: typer.Context, json: Json = False) -> None:
     """Take the trust in the project's policy back.
 
-    The file then only tightens, also where it gets back what it said when it was trusted. Agents are refused.
+    That holds also for what the file said before, should it come back. Where the policy is pinned, the pin no longer
+    fits: what the guard judges is blocked until a person pins again. Agents are refused.
     """
     from chrono.workspace.actors import actor
     from chrono.workspace.trust import untrust_policy
