@@ -54,6 +54,10 @@ class Layered:
             return data
         raise StoreError(f"object {oid} is missing")
 
+    def is_new(self, oid: str) -> bool:
+        """Whether the project has no such object itself."""
+        return self._layers[1].head(bytes.fromhex(oid)) is None
+
     def commit(self, oid: str) -> Savepoint:
         return decode_commit(oid, self.read(oid, b"commit"))
 

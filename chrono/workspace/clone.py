@@ -103,7 +103,7 @@ def _fill(order: _Order, environ: Mapping[str, str], by: Actor, clock: Clock, *,
     with store.exchange.connect(order.place, environ, redact, person=order.person) as connection:
         there = connection.listed()
         pins = _pins(order.home, remotes.logs_in(there))
-        arrived = fetch.receive(connection, pins, own=None)
+        arrived = fetch.receive(connection, pins, order.place.shown, own=None)
         chosen = _choose(order, connection.objects, arrived)
         fetch.require_recorded(connection.objects, arrived, set(), order.place.shown)
         refs = _local(arrived, chosen.log)

@@ -78,7 +78,7 @@ def fetch(ws: Workspace, name: str | None, by: Actor, *, person: bool = False, t
             )
         remotes.require_same(ws, remote, there)
         connection.know(_haves(exchange.refs()))
-        arrived = receive(connection, _pins(ws, remote, there), own=own)
+        arrived = receive(connection, _pins(ws, remote, there), remote.address.shown, own=own)
         if own in remotes.logs_in(arrived.refs):
             _compare_own(ws, remote, connection, arrived, own, timeout_s)
         require_recorded(connection.objects, arrived, remotes.known_logs(ws), remote.address.shown)
@@ -94,7 +94,7 @@ def fetch(ws: Workspace, name: str | None, by: Actor, *, person: bool = False, t
     return report
 
 
-def receive(connection: Connection, pins: Mapping[str, str], *, own: str | None) -> Arrived:
+def receive(connection: Connection, pins: Mapping[str, str], shown: str, *, own: str | None) -> Arrived:
     """Fetches everything into quarantine and judges every log but `own`. `pins` are the keys of logs by id.
 
     Raises RemoteError, AuditTampered, AuditUnverifiable.
@@ -108,6 +108,7 @@ def receive(connection: Connection, pins: Mapping[str, str], *, own: str | None)
         if log != own:
             folder = os.path.join(connection.folder, f"log-{log}")
             judged.append(logcopy.judge(connection.objects, folder, log, tips, pins.get(log)))
+    require_bounded(connection.objects, refs, shown)
     return Arrived(refs, tuple(judged))
 
 
@@ -134,6 +135,28 @@ def require_recorded(objects: Layered, arrived: Arrived, known: set[str], shown:
                 "whoever pushed it must push with chrono, which sends the log too",
             )
         stack.extend((name, parent) for parent in value.parents)
+
+
+def require_bounded(objects: Layered, refs: Mapping[str, str], shown: str) -> None:
+    """No savepoint that came may unfold to more files than any disk is meant to hold. Raises RemoteError."""
+    from chrono.store.weight import MOST_ENTRIES, Weights
+
+    weights = Weights(lambda oid: objects.read(oid.hex(), b"tree"))
+    seen: set[str] = set()
+    # A log's `meta` is no savepoint but a tree of metadata blobs.
+    stack = [oid for name, oid in refs.items() if (remotes.log_of(name) or ("", ""))[1] != "meta"]
+    while stack:
+        commit = stack.pop()
+        if commit in seen or not objects.is_new(commit):
+            continue
+        seen.add(commit)
+        value = objects.commit(commit)
+        if weights.entries(bytes.fromhex(value.tree)) > MOST_ENTRIES:
+            raise RemoteError(
+                f"{shown}: {commit[:12]} names the same folders over and over, {MOST_ENTRIES} files and more in all",
+                "it was made to fill a disk; ask whoever keeps the remote",
+            )
+        stack.extend(value.parents)
 
 
 def tracking(remote: Remote, refs: Mapping[str, str], own: str | None) -> dict[str, str]:

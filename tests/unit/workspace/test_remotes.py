@@ -14,6 +14,7 @@ from chrono.audit.place import project_place
 from chrono.audit.record import Actor
 from chrono.audit.verify import read_records
 from chrono.errors import AuditTampered, ChronoError, Denied, NoSuchSavepoint, RemoteError, UsageError
+from chrono.ids import TreeId
 from chrono.workspace import blame, branches, fetch, merging, push, remotes, rollback, segments
 from chrono.workspace.clone import Cloned, clone
 from chrono.workspace.init import initialise
@@ -548,3 +549,28 @@ def test_the_log_on_the_remote_is_moved_on_and_never_rewritten(linked: Workspace
     assert done.state == "refused"
     now = subprocess.run([*git, "rev-parse", ref], capture_output=True, text=True, check=True).stdout.strip()
     assert now == theirs
+
+
+def test_a_savepoint_made_to_fill_a_disk_is_refused(
+    linked: Workspace, by: Actor, cloned: Clone, tmp_path: Path, there: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One subtree named twice in each of 40 folders: a few kilobytes to send, 2**40 files to write."""
+    repo = Path(linked.layout.repo)
+    blob = git(repo, "hash-object", "-w", "HEAD")
+    top = _mktree(repo, f"100644 blob {blob}\ta\n")
+    for _ in range(40):
+        top = _mktree(repo, f"040000 tree {top}\ta\n040000 tree {top}\tb\n")
+    with monkeypatch.context() as forged:
+        taken = linked.store.capture
+        forged.setattr(linked.store, "capture", lambda **more: taken(**more)._replace(tree=TreeId(top)))
+        forged.setattr(linked.store, "remember", lambda *_: None)
+        save(linked, "manual", "bomb", by)
+    push.push(linked, None, by)
+    with pytest.raises(RemoteError, match="over and over"):
+        cloned()
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def _mktree(repo: Path, rows: str) -> str:
+    done = subprocess.run(["git", "mktree"], cwd=repo, input=rows, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
