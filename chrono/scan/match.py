@@ -66,8 +66,9 @@ def findings_of(steps: tuple[Step, ...], ruleset: Ruleset, ground: Ground) -> li
     found: dict[tuple[object, ...], Finding] = {}
     unshown = kept([step.command for step in steps])
     for at, step in enumerate(steps):
-        if step.command.seen == (step.command.argv in unshown):
-            step = step._replace(command=step.command._replace(seen=not step.command.seen))
+        seen = not unshown or step.command.argv not in unshown
+        if step.command.seen != seen:
+            step = step._replace(command=step.command._replace(seen=seen))
         step = _fed(step, steps[at - 1] if at else None, ground)
         if only_asks_usage(step.command, ground.world.platform):
             step = step._replace(command=asked(step.command))

@@ -28,21 +28,28 @@ _ASSIGNMENTS = (("aws", "configure", "export-credentials"), ("op", "signin"))
 
 def kept(commands: Sequence[Command]) -> frozenset[Argv]:
     """The programs whose output is taken, by nobody who shows it; none where the environment is printed as well."""
-    taken = [command for command in commands if not command.seen or _throws_away(command)]
-    unseen = {command.argv for command in taken if not _into_file(command)}
+    taken = [command for command in commands if not command.seen or (command.redirects and _throws_away(command))]
+    unseen = {command.argv for command in taken if not command.redirects or not _into_file(command)}
     if not unseen:
         return frozenset()
-    unseen.difference_update([command.argv for command in commands if command.seen and not _throws_away(command)])
-    answered = {(command.argv, source) for command in commands if is_client(command) for source in command.upstream}
     for command in commands:
+        if command.seen and not (command.redirects and _throws_away(command)):
+            unseen.discard(command.argv)
         for at, source in enumerate(command.upstream):
-            if source not in unseen or any((later, source) in answered for later in command.upstream[at + 1 :]):
+            if source not in unseen or _answered(commands, command.upstream[at + 1 :], source):
                 continue  # what a client of the source answers is not what it was given
             if _shows(command, source):
                 unseen.discard(source)
     if unseen and any(command.seen and prints_environment(command) for command in commands):
         return frozenset()
     return frozenset(unseen)
+
+
+def _answered(commands: Sequence[Command], later: tuple[Argv, ...], source: Argv) -> bool:
+    """Whether a client that was given what `source` printed stands between it and who reads on."""
+    return bool(later) and any(
+        command.argv in later and source in command.upstream and is_client(command) for command in commands
+    )
 
 
 def _shows(command: Command, source: Argv) -> bool:
