@@ -6,6 +6,7 @@ Names and paths are bytes; paths are relative to the project and "/"-separated.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Sequence
 
 from chrono.layout import POLICY_FILE, PROJECT_DIR
@@ -21,6 +22,10 @@ _ESCAPE = b"chrono-escaped-"
 _HFS_IGNORED = re.compile(rb"\xe2\x80[\x8c-\x8f\xaa-\xae]|\xe2\x81[\xaa-\xaf]|\xef\xbb\xbf")
 # What git's fsck takes for ".git" on some file system; after a backslash too (git: path.c, is_ntfs_dotgit).
 _DOT_GIT = re.compile(rb"(?:^|\\)(?:\.git|git~1)[ .]*(?:$|[\\:])", re.IGNORECASE)
+_DOT_CHRONO = re.compile(rb"(?:^|\\)(?:\.chrono|chrono~[1-9])[ .]*(?:$|[\\:])", re.IGNORECASE)
+FOLDS = sys.platform in ("darwin", "win32")
+"""Whether the file systems here take other names for `.git` and `.chrono`, too."""
+
 _DOT_GITMODULES = re.compile(rb"^(?:\.gitmodules|gitmod~|gi7eba)", re.IGNORECASE)
 _DOT_GITATTRIBUTES = re.compile(rb"^(?:\.gitattributes|gitatt~|gi7d29)", re.IGNORECASE)
 _SUSPECT = re.compile(rb"^\.?[gG]|[~\\\xe2\xef]|^chrono-escaped-")
@@ -120,20 +125,25 @@ def control_names(folder: bytes) -> re.Pattern[bytes] | None:
     return _BY_FOLDER.get(last) or _BY_FOLDER.get(parent.rpartition(b"/")[2] + b"/" + last)
 
 
+def _folds_into_ours(name: bytes) -> bool:
+    bare = _HFS_IGNORED.sub(b"", name)
+    return any(shape.search(one) is not None for one in (name, bare) for shape in (_DOT_GIT, _DOT_CHRONO))
+
+
 def is_ours_to_leave(path: bytes) -> bool:
     """Whether `path` names something that no savepoint may change: git's data, chrono's, or control data.
 
     Also true for names that are no names ("", ".", "..", with NUL), which only a forged tree holds.
     """
     anchored = b"/" + path
-    if b"/." not in anchored and b"//" not in anchored + b"/" and b"\0" not in path:
+    if not FOLDS and b"/." not in anchored and b"//" not in anchored + b"/" and b"\0" not in path:
         # Below the root every name that is not ours begins with a dot.
         return _ROOT_CONTROL.fullmatch(path.partition(b"/")[0]) is not None
     folder = b""
     for name in path.split(b"/"):
         if name in (b"", b".", b"..") or b"\0" in name:
             return True
-        if name.lower() in (GIT, CHRONO) or name.startswith(STAGE_PREFIX):
+        if name.lower() in (GIT, CHRONO) or name.startswith(STAGE_PREFIX) or (FOLDS and _folds_into_ours(name)):
             return True
         control = control_names(folder)
         if control is not None and control.fullmatch(name):

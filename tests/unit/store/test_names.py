@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chrono.store import names as room
 from chrono.store.names import (
     control_names,
     file_name,
@@ -95,3 +96,15 @@ def test_settings_count_at_every_depth() -> None:
         control = control_names(folder)
         assert control is not None and control.fullmatch(b"settings.json")
     assert control_names(b"x.claude") is None
+
+
+@pytest.mark.parametrize(
+    "name",
+    [".git\u200c", "git~1", ".GIT.", ".git ", ".git::$INDEX_ALLOCATION", ".chrono\u200d", "CHRONO~1", ".chrono."],
+)
+def test_a_name_that_folds_into_ours_is_left_where_names_fold(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(room, "FOLDS", True)
+    assert is_ours_to_leave(f"a/{name}/hooks/x".encode())
+    assert not is_ours_to_leave(b"a/git/chrono/.gitignore")
+    monkeypatch.setattr(room, "FOLDS", False)
+    assert not is_ours_to_leave(f"a/{name}/hooks/x".encode()), "an ordinary name, which must not be lost"
