@@ -54,16 +54,20 @@ def decide(scan: Scan, policy: Policy, *, project: str | None = None, writes: tu
 def settle(provisional: Provisional, cover: Cover | None) -> Verdict:
     """The final verdict. Each finding is judged by itself: one that is covered does not wait for one that is not.
 
-    `cover` None means that no savepoint was or can be taken.
+    `cover` None means that no savepoint was or can be taken; none is where something else blocks the call anyway.
     """
+    untaken = cover is None and provisional.if_covered.decision == "block"
     judged = []
     for with_cover, without in zip(provisional.if_covered.findings, provisional.if_not.findings, strict=True):
         if with_cover.decision == without.decision and with_cover.because == without.because:
             judged.append(with_cover)
             continue
-        missing = uncovered_because(with_cover.finding, cover)
+        missing = _UNTAKEN if untaken else uncovered_because(with_cover.finding, cover)
         judged.append(with_cover if missing is None else without._replace(because=_not_here(without, missing)))
     return verdict_of(tuple(judged), provisional.if_covered.refusals)
+
+
+_UNTAKEN = "none is taken for a call that is blocked for another reason"
 
 
 def verdict_of(judged: tuple[Judged, ...], refusals: tuple[Refusal, ...]) -> Verdict:

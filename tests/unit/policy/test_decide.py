@@ -140,6 +140,13 @@ def test_each_finding_is_settled_by_itself() -> None:
     assert len(answer.reasons) == 1
 
 
+def test_where_another_finding_blocks_the_folder_is_not_said_to_be_no_project() -> None:
+    found = verdict(scan_of(finding(80), finding(90, "no")))
+    assert found.decision == "block"
+    assert "blocked for another reason" in found.findings[0].because
+    assert "no savepoint can be taken" not in " ".join(found.reasons)
+
+
 def test_ask_is_never_blocked_under_cover_and_blocked_without() -> None:
     assert verdict(scan_of(finding(90, "ask")), held=cover()).decision == "ask"
     assert verdict(scan_of(finding(90, "ask"))).decision == "block"
