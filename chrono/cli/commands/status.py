@@ -101,8 +101,8 @@ def run(ctx: typer.Context, json: Json = False) -> None:
     for one in agents:
         _print_agent(screen, one, ws.clock.now_ns())
     if asked:
-        waiting = count(asked, "request of an agent waits", "requests of agents wait")
-        screen.line(Styled(f"{waiting} for you: chrono approvals", "yellow"))
+        requests = count(asked, "request of an agent waits", "requests of agents wait")
+        screen.line(Styled(f"{requests} for you: chrono approvals", "yellow"))
     if last is None:
         screen.line("there is no savepoint yet; take one: chrono snapshot")
         return
