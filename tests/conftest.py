@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -27,6 +28,12 @@ UNTIMED = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("gate", derandomize=True, **UNTIMED)
 settings.register_profile("search", **UNTIMED)
 settings.load_profile("search" if os.environ.get("CHRONO_TEST_SEARCH") else "gate")
+
+# A shell without job control starts what runs in the background with these ignored, and `nohup` does, too; the programs
+# that tests start and interrupt would inherit that.
+for _signal in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
+    if signal.getsignal(_signal) is signal.SIG_IGN:
+        signal.signal(_signal, signal.default_int_handler if _signal is signal.SIGINT else lambda *_: None)
 
 _KEPT = ("CHRONO_VENV", "CHRONO_PEERS", "CHRONO_TEST_")
 _SCRATCH = tempfile.mkdtemp(prefix="chrono-tests-")
