@@ -28,6 +28,7 @@ from chrono.record.propagation import inject as inject
 from chrono.record.provider import register_adapter as register_adapter
 from chrono.record.redact import default_redactors as default_redactors
 from chrono.record.redact import redact_secrets as redact_secrets
+from chrono.record.replaying import CallRecord as CallRecord
 from chrono.record.replaying import ReplayRun as ReplayRun
 from chrono.record.replaying import replay as replay
 from chrono.record.runtime import configure as configure
@@ -52,6 +53,7 @@ __all__ = [
     "AbortCall",
     "BoundaryMode",
     "CallInfo",
+    "CallRecord",
     "ChronicleMiddleware",
     "ControlPlaneError",
     "DeliveryError",
