@@ -85,6 +85,8 @@ def pytest_configure(config: pytest.Config) -> None:
         GIT_CONFIG_GLOBAL=os.devnull,
         GIT_CONFIG_NOSYSTEM="1",
         GIT_TERMINAL_PROMPT="0",
+        # A repository that lies around the temporary folder by chance is not one of a test's.
+        GIT_CEILING_DIRECTORIES=os.path.realpath(tempfile.gettempdir()),
         GIT_AUTHOR_NAME="A Test",
         GIT_AUTHOR_EMAIL="test@example.invalid",
         GIT_COMMITTER_NAME="A Test",

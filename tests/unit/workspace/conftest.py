@@ -17,7 +17,8 @@ from chrono.workspace.project import Workspace
 @pytest.fixture
 def environ(tmp_path: Path) -> dict[str, str]:
     (tmp_path / "person").mkdir()
-    return {"HOME": str(tmp_path / "person"), "CHRONO_HOME": str(tmp_path / "state"), "PATH": os.environ["PATH"]}
+    kept = {name: os.environ[name] for name in ("PATH", "GIT_CEILING_DIRECTORIES")}
+    return {"HOME": str(tmp_path / "person"), "CHRONO_HOME": str(tmp_path / "state"), **kept}
 
 
 @pytest.fixture
