@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from chrono.scan.code import tree
 from chrono.scan.code.curly import MAX_TOKENS, Token
-from chrono.scan.code.strings import heredoc
+from chrono.scan.code.strings import MAX_PARTS, escaped, heredoc
 from chrono.scan.command import LimitReached
 from chrono.tuples import NamedTuple
 
@@ -46,6 +46,9 @@ class Waiting(NamedTuple):
 class Lexer:
     """Walks over a source; a subclass says what a token is and what stands inside its strings."""
 
+    SIGILS = ""
+    """The letters that an expression inside a double-quoted text can start with."""
+
     def __init__(self, source: str, read: Expression, line: int = 1) -> None:
         self.source = source
         self.read = read
@@ -56,6 +59,24 @@ class Lexer:
 
     def interpolated(self, text: str, line: int) -> tuple[tree.Node, ...]:
         """A double-quoted text as its parts: constants and the expressions between them."""
+        parts: list[tree.Node] = []
+        start = at = 0
+        while at < len(text):
+            letter = text[at]
+            inserted = self.inserted(text, at, line) if letter in self.SIGILS else None
+            if inserted is None:
+                at += 2 if letter == "\\" else 1
+                continue
+            if len(parts) > MAX_PARTS:
+                return (*parts, tree.Name("\0unread"))
+            node, end = inserted
+            parts += (tree.Const(escaped(text[start:at])), node)
+            start = at = end
+        parts.append(tree.Const(escaped(text[start:])))
+        return tuple(parts)
+
+    def inserted(self, text: str, at: int, line: int) -> tuple[tree.Node, int] | None:
+        """The expression that stands at `at` inside a double-quoted text, and its end; None where none does."""
         raise NotImplementedError
 
     def take(self, pattern: re.Pattern[str]) -> tuple[str, str, int]:

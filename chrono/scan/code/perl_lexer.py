@@ -8,7 +8,7 @@ from __future__ import annotations
 from chrono.scan.code import tree
 from chrono.scan.code.curly import Token
 from chrono.scan.code.lexer import Lexer, Waiting, token_pattern
-from chrono.scan.code.strings import MAX_PARTS, delimited, escaped, raw, variable_end
+from chrono.scan.code.strings import delimited, raw, variable_end
 
 _OPERATORS = (
     "<=> **= ||= &&= //= ... <<= >>= -> ++ -- ** =~ !~ == != <= >= && || // .. :: += -= *= /= .= %= "
@@ -48,6 +48,8 @@ _KINDS = (
 
 
 class PerlLexer(Lexer):
+    SIGILS = "$@"
+
     def tokens(self) -> list[Token]:
         source, pattern = self.source, token_pattern(_KINDS, _OPERATORS)
         self._start_line()
@@ -172,33 +174,16 @@ class PerlLexer(Lexer):
         self.add("string", "", stop, spaced, (tree.Const(""),))
         return True
 
-    def interpolated(self, text: str, line: int) -> tuple[tree.Node, ...]:
-        """A double-quoted text as its parts: constants, variables with their indexes, `@{[ … ]}`."""
-        parts: list[tree.Node] = []
-        start = at = 0
-        while at < len(text):
-            if len(parts) > MAX_PARTS:
-                return (*parts, tree.Name("\0unread"))
-            letter = text[at]
-            if letter == "\\":
-                at += 2
-                continue
-            following = text[at + 1 : at + 2]
-            if letter in "$@" and (
-                following.isalpha() or following in "_{$:" or (letter == "$" and following in "&0123456789")
-            ):
-                end = variable_end(text, at, arrows=True, methods=False)
-                if end <= at + 1:
-                    at += 1
-                    continue
-                parts.append(tree.Const(escaped(text[start:at])))
-                variable = text[at:end]
-                if variable[1:2] == "{" and variable.endswith("}") and variable[2:-1].replace("_", "").isalnum():
-                    variable = variable[0] + variable[2:-1]
-                value = self.read(PerlLexer(variable, self.read, line).tokens())
-                parts.append(tree.Call(tree.Name("join"), (tree.Const(" "), value), (), 0) if letter == "@" else value)
-                start = at = end
-            else:
-                at += 1
-        parts.append(tree.Const(escaped(text[start:])))
-        return tuple(parts)
+    def inserted(self, text: str, at: int, line: int) -> tuple[tree.Node, int] | None:
+        """A variable with its indexes, `@{[ … ]}` too; a list is joined by blanks."""
+        sigil, following = text[at], text[at + 1 : at + 2]
+        if not (following.isalpha() or following in "_{$:" or (sigil == "$" and following in "&0123456789")):
+            return None
+        end = variable_end(text, at, arrows=True, methods=False)
+        if end <= at + 1:
+            return None
+        variable = text[at:end]
+        if variable[1:2] == "{" and variable.endswith("}") and variable[2:-1].replace("_", "").isalnum():
+            variable = sigil + variable[2:-1]
+        value = self.read(PerlLexer(variable, self.read, line).tokens())
+        return (tree.Call(tree.Name("join"), (tree.Const(" "), value), (), 0) if sigil == "@" else value), end

@@ -8,7 +8,7 @@ from __future__ import annotations
 from chrono.scan.code import tree
 from chrono.scan.code.curly import Token
 from chrono.scan.code.lexer import Lexer, token_pattern
-from chrono.scan.code.strings import MAX_PARTS, delimited, escaped, heredoc, raw, variable_end
+from chrono.scan.code.strings import delimited, heredoc, raw, variable_end
 
 _OPERATORS = (
     "<<<= ??= **= === !== <=> ... <<= >>= ?-> -> => :: ++ -- ** == != <> <= >= && || ?? << >> += -= "
@@ -25,6 +25,8 @@ _KINDS = (
 
 
 class PhpLexer(Lexer):
+    SIGILS = "${"
+
     def file_tokens(self) -> list[Token]:
         """Tokens of a file: text until `<?php`, code until `?>`, and so on."""
         while self.at < len(self.source):
@@ -70,30 +72,17 @@ class PhpLexer(Lexer):
         parts = (tree.Const(body),) if tag.startswith("'") else self.interpolated(body, self.line)
         self.add("string", "", end, parts=parts)
 
-    def interpolated(self, text: str, line: int) -> tuple[tree.Node, ...]:
-        """A double-quoted text as its parts: `$x`, `$x[k]`, `$x->y`, `{$x->y()}`, `${x}`."""
-        parts: list[tree.Node] = []
-        start = at = 0
-        while at < len(text):
-            if len(parts) > MAX_PARTS:
-                return (*parts, tree.Name("\0unread"))
-            letter = text[at]
-            if letter == "\\":
-                at += 2
-                continue
-            following = text[at + 1 : at + 2]
-            if letter == "$" and (following.isalpha() or following in "_{") and following:
-                end = variable_end(text, at, arrows=False, methods=True)
-                variable = text[at:end]
-                variable = "$" + variable[2:-1] if following == "{" and variable.endswith("}") else variable
-            elif letter == "{" and following == "$":
-                inside, end = delimited(text, at)
-                variable = inside
-            else:
-                at += 1
-                continue
-            parts.append(tree.Const(escaped(text[start:at])))
-            parts.append(self.read(PhpLexer(variable, self.read, line).tokens()))
-            start = at = max(end, at + 1)
-        parts.append(tree.Const(escaped(text[start:])))
-        return tuple(parts)
+    def inserted(self, text: str, at: int, line: int) -> tuple[tree.Node, int] | None:
+        """`$x`, `$x[k]`, `$x->y`, `{$x->y()}` or `${x}`."""
+        following = text[at + 1 : at + 2]
+        if text[at] == "{":
+            if following != "$":
+                return None
+            variable, end = delimited(text, at)
+        elif following.isalpha() or (following and following in "_{"):
+            end = variable_end(text, at, arrows=False, methods=True)
+            variable = text[at:end]
+            variable = "$" + variable[2:-1] if following == "{" and variable.endswith("}") else variable
+        else:
+            return None
+        return self.read(PhpLexer(variable, self.read, line).tokens()), max(end, at + 1)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from chrono.scan.code import tree
 from chrono.scan.code.curly import Token
 from chrono.scan.code.lexer import Expression, Lexer, Waiting, token_pattern
-from chrono.scan.code.strings import MAX_PARTS, delimited, escaped, raw
+from chrono.scan.code.strings import delimited, raw
 
 _OPERATORS = (
     "**= <=> === ... <<= >>= &&= ||= &. -> => ** == != >= <= && || << >> += -= *= /= %= |= &= ^= .. :: =~ !~ "
@@ -40,6 +40,8 @@ _KINDS = (
 
 
 class RubyLexer(Lexer):
+    SIGILS = "#"
+
     def __init__(self, source: str, read: Expression, line: int = 1) -> None:
         super().__init__(source, read, line)
         self.questions = 0
@@ -191,21 +193,9 @@ class RubyLexer(Lexer):
         self.add("shell" if quote == "`" else "string", "", stop, spaced, (tree.Const(""),))
         return True
 
-    def interpolated(self, text: str, line: int) -> tuple[tree.Node, ...]:
-        """A double-quoted text as its parts: constants and what stands in `#{ … }`."""
-        parts: list[tree.Node] = []
-        start = at = 0
-        while at < len(text):
-            if len(parts) > MAX_PARTS:
-                return (*parts, tree.Name("\0unread"))
-            if text[at] == "\\":
-                at += 2
-            elif text.startswith("#{", at):
-                inside, end = delimited(text, at + 1, inner="#{")
-                parts.append(tree.Const(escaped(text[start:at])))
-                parts.append(self.read(RubyLexer(inside, self.read, line).tokens()))
-                start = at = end
-            else:
-                at += 1
-        parts.append(tree.Const(escaped(text[start:])))
-        return tuple(parts)
+    def inserted(self, text: str, at: int, line: int) -> tuple[tree.Node, int] | None:
+        """What stands in `#{ … }`."""
+        if not text.startswith("{", at + 1):
+            return None
+        inside, end = delimited(text, at + 1, inner="#{")
+        return self.read(RubyLexer(inside, self.read, line).tokens()), end
