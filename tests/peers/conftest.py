@@ -66,13 +66,16 @@ def _refused(*_: object) -> None:
     raise AssertionError("a replay has no network")
 
 
-def only(sink: MemorySink) -> EnvelopeEntry:
-    """The one envelope; its wire form is one that readers take."""
+def only(sink: MemorySink, *around: str) -> EnvelopeEntry:
+    """The one envelope, which lies within those named `around`, the innermost first; readers take their wire form."""
     from chrono.trace.entities import Envelope
 
-    assert [one.name for one in sink.envelopes] == [sink.envelopes[0].name], "one call is one envelope"
-    Envelope.model_validate(wire(sink.envelopes[0]))
-    return sink.envelopes[0]
+    found = sink.envelopes
+    assert [one.name for one in found] == [found[0].name, *around], "one call is one envelope"
+    assert [one.parent_envelope_id for one in found] == [*(one.envelope_id for one in found[1:]), None]
+    for one in found:
+        Envelope.model_validate(wire(one))
+    return found[0]
 
 
 def said(entry: EnvelopeEntry) -> dict[str, Any]:

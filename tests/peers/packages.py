@@ -15,7 +15,9 @@ import litellm
 from anthropic import Anthropic, AsyncAnthropic
 from google import genai
 from google.genai import types
+from langchain_core.messages import HumanMessage
 from langchain_openai import ChatOpenAI
+from langgraph.graph import END, START, MessagesState, StateGraph
 from openai import AsyncOpenAI, OpenAI
 
 from chrono import record
@@ -50,6 +52,7 @@ class Package(NamedTuple):
     call_whole: Callable[[], Whole]
     call_pieces: Callable[[], Pieces]
     usage: dict[str, int]
+    around: tuple[str, ...] = ()  # the boundaries that a call to the provider lies within, the innermost first
 
 
 def _said(text: str) -> list[Any]:
@@ -128,14 +131,53 @@ def _litellm(provider: FakeProvider, limits: Limits) -> Talk:
     )
 
 
-def _langchain(provider: FakeProvider, limits: Limits) -> Talk:
+def chat_model(provider: FakeProvider, limits: Limits = Limits()) -> Any:
+    """LangChain's model over OpenAI's clients, which are wrapped."""
     chat: Any = ChatOpenAI(
         model="gpt-4o-mini", api_key="k", base_url=f"{provider.url}/v1", max_retries=limits.retries,
         timeout=limits.timeout_s,
     )  # type: ignore[arg-type]  # fmt: skip
     record.wrap(chat.root_client)
     record.wrap(chat.root_async_client)
+    return chat
+
+
+def _langchain(provider: FakeProvider, limits: Limits) -> Talk:
+    chat = chat_model(provider, limits)
     return Talk(chat.invoke, chat.stream, chat.ainvoke, chat.astream)
+
+
+def thinking(chat: Any, *, awaits: bool) -> Any:
+    """A LangGraph of one node, `think`, that asks the model; it is instrumented."""
+
+    def think(state: Any) -> Any:
+        return {"messages": [chat.invoke(state["messages"])]}
+
+    async def athink(state: Any) -> Any:
+        return {"messages": [await chat.ainvoke(state["messages"])]}
+
+    builder: Any = StateGraph(MessagesState)
+    builder.add_node("think", athink if awaits else think)
+    builder.add_edge(START, "think")
+    builder.add_edge("think", END)
+    return record.instrument(builder.compile())
+
+
+def state_of(text: str) -> Any:
+    """What a graph begins with. A message without an id gets another one in each run, which a replay tells."""
+    return {"messages": [HumanMessage(text, id="asked")]}
+
+
+def _langgraph(provider: FakeProvider, limits: Limits) -> Talk:
+    chat = chat_model(provider, limits)
+    graph, later = thinking(chat, awaits=False), thinking(chat, awaits=True)
+    tokens: Any = {"stream_mode": "messages"}  # of the model, where it would be whole states otherwise
+    return Talk(
+        lambda text: graph.invoke(state_of(text)),
+        lambda text: graph.stream(state_of(text), **tokens),
+        lambda text: later.ainvoke(state_of(text)),
+        lambda text: later.astream(state_of(text), **tokens),
+    )
 
 
 def _google(provider: FakeProvider, limits: Limits) -> Talk:
@@ -172,6 +214,7 @@ PACKAGES = {
     "openai": Package(_openai, **_CHAT),
     "litellm": Package(_litellm, **_CHAT),
     "langchain-openai": Package(_langchain, **_CHAT),
+    "langgraph": Package(_langgraph, **_CHAT, around=("think",)),
     "openai responses": Package(
         _responses,
         "/responses",

@@ -25,6 +25,7 @@ from tests.peers.packages import PACKAGES, Limits, Package, Talk
 pytestmark = pytest.mark.slow
 
 QUESTION = "The capital of France?"
+CLIENTS = [name for name, one in PACKAGES.items() if not one.around]  # a graph's own stream: `test_langgraph`
 _LITELLM = ("completion", "acompletion", "responses", "aresponses", "embedding", "aembedding")
 
 
@@ -100,7 +101,7 @@ def test_an_answer_is_recorded_with_what_it_cost(
 ) -> None:
     plan(provider, package, streams, answer(package, streams))
     Asking(package.client(provider, Limits()), streams, awaits).one()
-    entry = only(sink)
+    entry = only(sink, *package.around)
     assert (entry.kind, entry.status, entry.input["messages"]) == (
         "llm", "success", [{"role": "user", "content": QUESTION}],
     )  # fmt: skip
@@ -114,9 +115,10 @@ def test_a_tool_call_is_recorded_with_its_arguments(
 ) -> None:
     plan(provider, package, streams, package.call_pieces() if streams else package.call_whole())
     Asking(package.client(provider, Limits()), streams, awaits).one()
-    (call,) = content(only(sink))
+    entry = only(sink, *package.around)
+    (call,) = content(entry)
     assert (call["type"], call["name"], call["arguments"]) == ("tool_call", "weather", {"city": "Paris"})
-    assert said(only(sink))["finish_reason"] == "tool_calls"
+    assert said(entry)["finish_reason"] == "tool_calls"
 
 
 def test_an_error_is_the_caller_s_and_recorded(
@@ -126,7 +128,7 @@ def test_an_error_is_the_caller_s_and_recorded(
     plan(provider, package, streams, Whole(body, 400))
     with pytest.raises(Exception, match="not like this") as caught:
         Asking(package.client(provider, Limits()), streams, awaits).one()
-    entry = only(sink)
+    entry = only(sink, *package.around)
     assert entry.status == "failure" and entry.metadata["chrono.error"]["args"]
     assert said(entry)["error"]["type"] in classes(caught.value)
     assert "not like this" in said(entry)["error"]["message"]
@@ -139,7 +141,7 @@ def test_what_the_client_tries_again_is_one_call(
     plan(provider, package, streams, refused, answer(package, streams))
     Asking(package.client(provider, Limits(retries=1)), streams, awaits).one()
     assert len(provider.asked) == 2
-    assert content(only(sink)) == [{"type": "text", "text": "Paris."}]
+    assert content(only(sink, *package.around)) == [{"type": "text", "text": "Paris."}]
 
 
 @pytest.mark.live_only  # threads and tasks begin in another order each time, which a replay tells
@@ -151,10 +153,11 @@ def test_calls_at_once_are_told_apart_and_in_one_span(
     asking = Asking(package.client(provider, Limits()), streams, awaits)
     with record.record("at once"):
         asking.at_once(texts)
-    assert sorted(one.input["messages"][0]["content"] for one in sink.envelopes) == texts
-    assert sorted(one.metadata["chronicle.invocation_index"] for one in sink.envelopes) == [1, 2, 3, 4]
+    calls = [one for one in sink.envelopes if one.name not in package.around]
+    assert sorted(one.input["messages"][0]["content"] for one in calls) == texts
+    assert sorted(one.metadata["chronicle.invocation_index"] for one in calls) == [1, 2, 3, 4]
     assert len({one.span_id for one in sink.envelopes}) == 1
-    assert all(content(one) == [{"type": "text", "text": "Paris."}] for one in sink.envelopes)
+    assert all(content(one) == [{"type": "text", "text": "Paris."}] for one in calls)
     with record.replay(list(sink.envelopes)) as run:
         asking.at_once(texts)
     assert {one.kind for one in run.divergences} <= {"order"} and len(provider.asked) == 4
@@ -172,11 +175,12 @@ def test_a_provider_that_takes_too_long_is_a_failure(
     with pytest.raises(Exception) as caught:
         Asking(package.client(provider, Limits(timeout_s=0.3)), streams, awaits).one()
     provider.go_on.set()
-    entry = only(sink)
+    entry = only(sink, *package.around)
     assert entry.status == "failure"
     assert said(entry)["error"]["type"] in classes(caught.value)
 
 
+@pytest.mark.parametrize("package", CLIENTS, indirect=True)
 def test_a_stream_that_is_closed_early_is_partial(
     package: Package, awaits: bool, provider: FakeProvider, sink: MemorySink
 ) -> None:
@@ -194,7 +198,7 @@ def test_a_stream_that_is_closed_early_is_partial(
         stream: Any = talk.stream(QUESTION)
         next(iter(stream))
         stream.close()
-    entry = only(sink)
+    entry = only(sink, *package.around)
     assert (entry.status, entry.metadata["chrono.partial"]) == ("success", True)
     assert 0 < entry.metadata["chrono.chunks"] < 7
 
