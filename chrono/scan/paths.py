@@ -56,6 +56,28 @@ class TooManyPlaces(Exception):
     """The text names more places than are looked at."""
 
 
+class Landmarks(NamedTuple):
+    """What the homes of a machine tell of other paths: `above` are the homes and every folder above one, `below` is
+    what a path in one of them begins with."""
+
+    above: frozenset[str]
+    below: tuple[str, ...]
+
+
+MAX_MACHINES = 16
+_LANDMARKS: dict[tuple[str, ...], Landmarks] = {}
+"""By the homes: the resident service sees those of one machine."""
+
+
+def _landmarks_of(homes: tuple[str, ...]) -> Landmarks:
+    above = set(homes)
+    for home in homes:
+        while home not in ("/", "//", ""):
+            home = os.path.dirname(home)
+            above.add(home)
+    return Landmarks(frozenset(above), tuple(f"{home}/" for home in homes if home != "/"))
+
+
 class Ground:
     """What one scan asks about the machine again and again; `root` is the folder that counts as the project.
 
@@ -87,6 +109,15 @@ class Ground:
         return tuple(dict.fromkeys(map(self.world.realpath, self.world.homes())))
 
     @once
+    def landmarks(self) -> Landmarks:
+        known = _LANDMARKS.get(self.homes)
+        if known is None:
+            if len(_LANDMARKS) >= MAX_MACHINES:
+                _LANDMARKS.clear()
+            known = _LANDMARKS[self.homes] = _landmarks_of(self.homes)
+        return known
+
+    @once
     def home(self) -> str:
         return self.world.realpath(self.world.home)
 
@@ -101,9 +132,6 @@ class Ground:
 
     @once
     def root(self) -> str | None:
-        return self._root()
-
-    def _root(self) -> str | None:
         if self.world.project is not None:
             return self.world.realpath(self.world.project)
         folder = self.cwd
@@ -111,8 +139,7 @@ class Ground:
             if self.world.lstat(f"{folder}/.git") is not None:
                 return folder
             folder = os.path.dirname(folder)
-        above = any(is_within(home, self.cwd) for home in self.homes)
-        if above or self.cwd in places.SYSTEM_ROOTS or self.cwd in places.TEMP_ROOTS:
+        if self.cwd in self.landmarks.above or self.cwd in places.SYSTEM_ROOTS or self.cwd in places.TEMP_ROOTS:
             return None
         return self.cwd
 
@@ -143,7 +170,7 @@ class Ground:
             return "temp"
         if named == "home":
             return "other-repo" if self._in_repository(path) else "home"
-        if any(is_within(home, path) for home in self.homes):
+        if path in self.landmarks.above:
             return "home"
         if places.is_temp(path):
             return "temp"
@@ -160,11 +187,12 @@ class Ground:
 
     def _below_home(self, path: str) -> str | None:
         """A class that its place in somebody's home gives it; None outside every home."""
-        for home in self.homes:
-            if path == home:
-                return "home"
-            if home != "/" and path.startswith(home + "/"):
-                return places.in_home(path[len(home) + 1 :])
+        if path in self.landmarks.above or path.startswith(self.landmarks.below):
+            for home in self.homes:
+                if path == home:
+                    return "home"
+                if home != "/" and path.startswith(home + "/"):
+                    return places.in_home(path[len(home) + 1 :])
         return places.in_home(path[6:]) if path.startswith("/root/") else places.in_etc(path)
 
     def _in_project(self, path: str) -> str:
@@ -193,7 +221,7 @@ class Ground:
 
     def holds(self, path: str) -> str | None:
         """The class of the worst thing that lies below a folder: what deleting or moving it takes along."""
-        if any(is_within(home, path) for home in self.homes):
+        if path in self.landmarks.above:
             return "home"
         if self.root is not None and path != self.root and is_within(self.root, path):
             return "above"

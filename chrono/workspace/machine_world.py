@@ -21,6 +21,8 @@ MAX_NAMES = 20_000
 MAX_FOLDERS = 100
 """Links of paths deeper than this are resolved without remembering the folders on the way."""
 
+_new = tuple.__new__
+
 _UNASKED = Stat("", 0, 0, 0)
 """Stands for the answer about a path that was not asked for yet."""
 
@@ -52,7 +54,7 @@ class MachineWorld:
         self._reads: dict[str, Read | Unreadable] = {}
         self._hashes: dict[str, str] = {}
         self._stats: dict[str, Stat | None] = {}
-        self._real: dict[str, str] = {}
+        self._real: dict[str, str] = {"/": "/"}
         self._lists: dict[str, tuple[str, ...] | None] = {}
         self._homes: tuple[str, ...] | None = None
         self._left_bytes = MAX_TOTAL_BYTES
@@ -88,11 +90,15 @@ class MachineWorld:
         return tuple(self._hashes.items())
 
     def lstat(self, path: str) -> Stat | None:
-        if path.startswith(_OWN):
-            path = self._seen_from_there(path)
-        found = self._stats.get(path, _UNASKED)
+        stats = self._stats
+        found = stats.get(path, _UNASKED)
         if found is _UNASKED:
-            found = self._stats[path] = _lstat(path)
+            if path.startswith(_OWN):
+                path = self._seen_from_there(path)
+            above = path.rpartition("/")[0]
+            # There is nothing below what is not there.
+            there = not above or stats.get(above, _UNASKED) is not None
+            found = stats[path] = _lstat(path) if there else None
         return found
 
     def _seen_from_there(self, path: str) -> str:
@@ -107,10 +113,10 @@ class MachineWorld:
         return path
 
     def realpath(self, path: str) -> str:
-        if path.startswith(_OWN):
-            path = self._seen_from_there(path)
         known = self._real.get(path)
         if known is None:
+            if path.startswith(_OWN):
+                path = self._seen_from_there(path)
             known = self._real[path] = self._realpath(path)
         return known
 
@@ -118,9 +124,9 @@ class MachineWorld:
         """Folder by folder, so that the folders that many paths share are looked at once."""
         if len(path) > MAX_PATH or f"{path}/".startswith(_OWN):
             return os.path.normpath(path)
-        above, _, name = path.rpartition("/")
-        folder = self._real.get(above) if above else None
-        if folder is not None and name not in _NO_NAMES:
+        above, slash, name = path.rpartition("/")
+        folder = self._real.get(above) if above else slash
+        if folder and above != "/" and name not in _NO_NAMES:
             return self._walk(folder, (name,))
         first, *names = path.split("/")
         if first or len(names) >= MAX_FOLDERS or not _NO_NAMES.isdisjoint(names):
@@ -136,7 +142,6 @@ class MachineWorld:
             real = f"{real}/{name}"
             found = stats.get(real, _UNASKED)
             if found is _UNASKED:
-                # There is nothing below a folder that is not there.
                 found = stats[real] = _lstat(real) if there else None
             if found is None:
                 there = False
@@ -262,7 +267,7 @@ def _lstat(path: str) -> Stat | None:
         return None
     mode = found.st_mode
     # The masks of S_IFMT and S_IMODE: this is asked of every folder on the way to every path.
-    return Stat(_KINDS.get(mode & 0o170000, "other"), found.st_size, mode & 0o7777, found.st_uid)
+    return _new(Stat, (_KINDS.get(mode & 0o170000, "other"), found.st_size, mode & 0o7777, found.st_uid))
 
 
 _KINDS = {stat_bits.S_IFREG: "file", stat_bits.S_IFDIR: "dir", stat_bits.S_IFLNK: "link"}
