@@ -5,6 +5,9 @@ What a group's objects must do is said by the room that owns the group (`agents`
 
 from __future__ import annotations
 
+import os
+import sys
+
 from chrono.errors import PluginError
 from chrono.tuples import NamedTuple
 
@@ -27,9 +30,16 @@ class PluginGroup(NamedTuple):
     def found(self) -> tuple[Found, ...]:
         """All entry points, sorted by name. Nothing is imported.
 
-        Raises PluginError where two distributions claim one name: which of them wins must never depend on the
-        order of `sys.path`.
+        Reads the metadata of every installed distribution, again only after one came or went. Raises PluginError
+        where two distributions claim one name: which of them wins must never depend on the order of `sys.path`.
         """
+        stamp = _stamp()
+        known = _known.get(self.group)
+        if known is None or known[0] != stamp:
+            known = _known[self.group] = (stamp, self._read())
+        return known[1]
+
+    def _read(self) -> tuple[Found, ...]:
         from importlib.metadata import entry_points
 
         seen: dict[str, Found] = {}
@@ -72,3 +82,19 @@ class PluginGroup(NamedTuple):
                 return plugin
         known = ", ".join(entry.name for entry in self.found()) or "none"
         raise PluginError(f"no {self.group} plugin is called '{name}' (installed: {known})")
+
+
+_known: dict[str, tuple[tuple[tuple[str, int], ...], tuple[Found, ...]]] = {}
+"""What each group's reading found, and under which `_stamp`."""
+
+
+def _stamp() -> tuple[tuple[str, int], ...]:
+    """The folders that distributions are looked for in, with their mtimes in ns: what is installed makes an entry."""
+    return tuple((folder, _mtime_ns(folder)) for folder in sys.path)
+
+
+def _mtime_ns(folder: str) -> int:
+    try:
+        return os.stat(folder or ".").st_mtime_ns
+    except (OSError, ValueError):
+        return -1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 import tomllib
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from chrono.errors import PluginError
-from chrono.plugins import PluginGroup
+from chrono.plugins import Found, PluginGroup
 
 ROOT = Path(__file__).resolve().parents[2]
 GROUP = PluginGroup("chrono.test_plugins", api_version=1)
@@ -41,6 +42,25 @@ def test_an_installed_plugin_is_found_without_being_imported(site: Path) -> None
     install(site, "good-plugin", "good", "raise RuntimeError('imported')\n")
     (found,) = GROUP.found()
     assert (found.name, found.value, found.distribution) == ("good", "good_plugin:PLUGIN", "good-plugin")
+
+
+def test_the_metadata_is_read_once_until_something_is_installed(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Seventeen adapters, each asked for three times, made `chrono status` read it fifty times over."""
+    install(site, "early-plugin", "early", GOOD)
+    readings = []
+    read = PluginGroup._read
+
+    def counted(group: PluginGroup) -> tuple[Found, ...]:
+        readings.append(group)
+        return read(group)
+
+    monkeypatch.setattr(PluginGroup, "_read", counted)
+    assert [entry.name for entry in GROUP.found()] == [entry.name for entry in GROUP.found()] == ["early"]
+    assert len(readings) == 1
+    install(site, "late-plugin", "late", GOOD)
+    os.utime(site, ns=(1, 2))  # a clock that ticks slowly could leave it as it was
+    assert [entry.name for entry in GROUP.found()] == ["early", "late"]
+    assert len(readings) == 2
 
 
 def test_a_plugin_is_loaded_by_name(site: Path) -> None:
