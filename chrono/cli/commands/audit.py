@@ -1,5 +1,5 @@
-"""Owns `chrono audit`: its options, and proofs. Showing records is left to `cli.audit_records`, verdicts to
-`cli.audit_verdict`."""
+"""Owns `chrono audit` and its subs. What `chrono audit` alone may be asked is left to `cli.audit_options`, showing
+records to `cli.audit_records`, verdicts to `cli.audit_verdict`."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from chrono.cli import audit_records
+from chrono.cli.audit_options import PAGE, Act, Sought, check
 from chrono.cli.audit_records import moment, record_json, record_row
-from chrono.cli.options import Json, screen_of
+from chrono.cli.options import Json, gathered, screen_of
 from chrono.cli.place import workspace, write_out
 from chrono.cli.render import Screen
 from chrono.cli.text import Styled, count
@@ -18,76 +19,9 @@ from chrono.errors import ChronoError, UsageError
 if TYPE_CHECKING:
     from chrono.workspace.project import Workspace
 
-PAGE = 30
 
-
-def run_show(
-    ctx: typer.Context,
-    verify: Annotated[
-        bool, typer.Option("--verify", help="Prove that the log is what was written, and fits the savepoints.")
-    ] = False,
-    full: Annotated[bool, typer.Option("--full", help="With --verify: every signature, too.")] = False,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="With --verify: every line's form; warnings and resets fail, too.")
-    ] = False,
-    new: Annotated[
-        bool, typer.Option("--new", help="With --verify: only what came since; the rest was verified before.")
-    ] = False,
-    keys: Annotated[bool, typer.Option("--keys", help="Which keys sign and are trusted; never a key itself.")] = False,
-    reset_witness: Annotated[
-        bool, typer.Option("--reset-witness", help="End an alarm that you have looked into; this is recorded.")
-    ] = False,
-    rotate_key: Annotated[
-        bool, typer.Option("--rotate-key", help="Hand this log over to a new key; the old one signs that.")
-    ] = False,
-    new_key: Annotated[
-        str | None, typer.Option("--new-key", metavar="FILE", help="With --rotate-key: the key that takes over.")
-    ] = None,
-    revoke_key: Annotated[
-        str | None, typer.Option("--revoke-key", metavar="KID", help="Say that a former key is no longer trusted.")
-    ] = None,
-    trusted_until: Annotated[
-        int | None,
-        typer.Option("--trusted-until", metavar="N", min=0, help="With --revoke-key: its first record not to count."),
-    ] = None,
-    reason: Annotated[
-        str | None, typer.Option("--reason", metavar="TEXT", help="Why an alarm is ended or a key changed.")
-    ] = None,
-    since: Annotated[
-        str | None, typer.Option("--since", metavar="TIME", help="From then on: a day, a time, 3h.")
-    ] = None,
-    until: Annotated[str | None, typer.Option("--until", metavar="TIME", help="Before then.")] = None,
-    actor: Annotated[str, typer.Option("--actor", metavar="NAME", help="By this user, agent, model or host.")] = "",
-    session: Annotated[str, typer.Option("--session", metavar="ID", help="Of the session that begins so.")] = "",
-    event: Annotated[
-        str, typer.Option("--event", metavar="KIND", help='Of this kind; "session." is all of them.')
-    ] = "",
-    decision: Annotated[str, typer.Option("--decision", metavar="WORD", help="Decided so: allow, ask, block.")] = "",
-    path: Annotated[str, typer.Option("--path", metavar="TEXT", help="That name a path with this in it.")] = "",
-    grep: Annotated[
-        str, typer.Option("--grep", metavar="TEXT", help="With this in command, tool, rules, message.")
-    ] = "",
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Show records as they are written.")] = False,
-    csv: Annotated[bool, typer.Option("--csv", help="With --out: as a table for spreadsheets.")] = False,
-    out: Annotated[str | None, typer.Option("--out", "-o", metavar="FILE", help="With --csv: where to.")] = None,
-    against: Annotated[
-        str | None,
-        typer.Option("--against", metavar="FILE", help="With --verify: hold an exported copy against the log."),
-    ] = None,
-    push: Annotated[
-        str | None, typer.Option("--push", metavar="URL", help="Send a store elsewhere what it lacks; https.")
-    ] = None,
-    verify_remote: Annotated[
-        bool, typer.Option("--verify-remote", help="Prove that the store's copy is the beginning of this log.")
-    ] = False,
-    witness: Annotated[
-        bool, typer.Option("--witness", help="Have the witnesses in CHRONO_AUDIT_WITNESS sign the newest checkpoint.")
-    ] = False,
-    limit: Annotated[
-        int | None, typer.Option("--limit", "-n", metavar="N", help=f"At most so many records; 0 for all. [{PAGE}]")
-    ] = None,
-    json: Json = False,
-) -> int:
+@gathered
+def run_show(ctx: typer.Context, act: Act, sought: Sought, json: Json = False) -> int:
     """Show the audit log, or prove it.
 
     Without an option: the newest records. --verify leaves with 0 where the log is intact, 20 where it was tampered
@@ -100,50 +34,46 @@ def run_show(
       chrono audit --verify --full
     """
     screen = screen_of(ctx)
-    acts = (verify, keys, reset_witness, rotate_key, revoke_key is not None)
-    if sum(acts) > 1:
-        raise UsageError("--verify, --keys, --reset-witness, --rotate-key and --revoke-key exclude each other")
-    if (full or strict) and not (verify or verify_remote):
-        raise UsageError("--full and --strict belong to --verify and --verify-remote")
-    if reason is not None and not any(acts[2:]):
-        raise UsageError("--reason belongs to --reset-witness, --rotate-key or --revoke-key")
-    if (new_key is not None and not rotate_key) or (trusted_until is not None and revoke_key is None):
-        raise UsageError("--new-key belongs to --rotate-key, --trusted-until to --revoke-key")
-    if new and not verify:
-        raise UsageError("--new belongs to --verify")
-    if against is not None and not verify:
-        raise UsageError("--against belongs to --verify")
-    if csv != (out is not None):
-        raise UsageError("--csv and --out FILE come together", "other forms: chrono audit export")
-    if (push is not None or verify_remote or witness) and any(acts):
-        raise UsageError("--push, --verify-remote and --witness go with no other act")
-    from chrono.audit.query import Query
+    check(act, sought)
+    ws = workspace(screen)
+    return _shown(screen, ws, sought, json=json) if act.kind is None else _done(screen, ws, act, json=json)
+
+
+def _done(screen: Screen, ws: Workspace, act: Act, *, json: bool) -> int:
     from chrono.cli import audit_keys, audit_verdict
 
-    ws = workspace(screen)
-    if witness:
-        return audit_verdict.show_witnesses(screen, ws, json=json)
-    if push is not None or verify_remote:
-        return audit_verdict.show_elsewhere(
-            screen, ws, push, verify_remote=verify_remote, full=full, strict=strict, json=json
-        )
-    if verify:
-        return audit_verdict.show(screen, ws, against, full=full, strict=strict, new=new, json=json)
-    if any(acts[1:]):
-        if keys:
+    match act.kind:
+        case "witness":
+            return audit_verdict.show_witnesses(screen, ws, json=json)
+        case "elsewhere":
+            return audit_verdict.show_elsewhere(
+                screen,
+                ws,
+                act.push,
+                verify_remote=act.verify_remote,
+                full=act.full,
+                strict=act.strict,
+                json=json,
+            )
+        case "verify":
+            return audit_verdict.show(screen, ws, act.against, full=act.full, strict=act.strict, new=act.new, json=json)
+        case "keys":
             return audit_keys.show_keys(screen, ws, json=json)
-        if reset_witness:
-            return audit_keys.reset(screen, ws, reason, json=json)
-        if rotate_key:
-            return audit_keys.rotate(screen, ws, new_key, reason, json=json)
-        return audit_keys.revoke(screen, ws, revoke_key or "", trusted_until, reason, json=json)
-    times = (moment(since, "--since", ws.clock), moment(until, "--until", ws.clock))
-    query = Query(*times, actor, session, event, decision, path, grep).recordable
-    if out is not None:
-        return audit_records.export(screen, ws, "csv", query, out, json=json)
-    if follow:
+        case "reset_witness":
+            return audit_keys.reset(screen, ws, act.reason, json=json)
+        case "rotate_key":
+            return audit_keys.rotate(screen, ws, act.new_key, act.reason, json=json)
+        case _:
+            return audit_keys.revoke(screen, ws, act.revoke_key or "", act.trusted_until, act.reason, json=json)
+
+
+def _shown(screen: Screen, ws: Workspace, sought: Sought, *, json: bool) -> int:
+    query = sought.query(ws.clock)
+    if sought.out is not None:
+        return audit_records.export(screen, ws, "csv", query, sought.out, json=json)
+    if sought.follow:
         return audit_records.follow(screen, ws, query, json=json)
-    return audit_records.show(screen, ws, query, PAGE if limit is None else limit, json=json)
+    return audit_records.show(screen, ws, query, PAGE if sought.limit is None else sought.limit, json=json)
 
 
 def run_export(
@@ -415,7 +345,7 @@ def run_reveal(
     Works where CHRONO_AUDIT_KEEP_RAW_DAYS was set when it ran, for so many days. The text and its salt prove that it
     is what the record is committed to. Looking is recorded.
     """
-    from chrono.audit.record import Act, Entry
+    from chrono.audit import record
     from chrono.audit.reveal import find
     from chrono.workspace.actors import actor
 
@@ -427,7 +357,8 @@ def run_reveal(
             f"what was taken out of record {number} was not kept, or not for so long",
             "CHRONO_AUDIT_KEEP_RAW_DAYS=N keeps it for N days from then on",
         )
-    ws.log.append(Entry("audit.read", actor(screen.environ), Act(more=(("record", number),))), timeout_s=30)
+    looked = record.Act(more=(("record", number),))
+    ws.log.append(record.Entry("audit.read", actor(screen.environ), looked), timeout_s=30)
     if json:
         screen.value({"n": number, "raw": kept.raw, "salt": kept.salt.hex(), "cmd_c": committed})
     else:
