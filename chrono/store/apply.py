@@ -10,10 +10,9 @@ import hashlib
 import os
 import stat
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 
 from chrono.errors import StoreError
-from chrono.store.belongings import SET_ID, hand_over
+from chrono.store.belongings import SET_ID, Owner, hand_over
 from chrono.store.contents import Entry
 from chrono.store.disk import READ_FILE, READ_FOLDER, Disk
 from chrono.store.handles import FolderHandles
@@ -27,6 +26,7 @@ Blob = Callable[[bytes], tuple[int, Iterator[bytes]]]
 """A blob by its 20-byte id: its size in bytes, and its content in pieces."""
 
 _CHUNK_BYTES = 1 << 20
+_RESTORED_BITS = 0o7777 & ~SET_ID
 
 RACY_NS = 20_000_000
 """The clock of a file system may be this much behind."""
@@ -48,11 +48,13 @@ def _and_above(path: bytes) -> Iterator[bytes]:
 
 
 class Staged(NamedTuple):
-    """What a staged file was when its content, checked against its id, was complete."""
+    """What a staged file was when its content, checked against its id, was complete; `mode` are its permission bits."""
 
     inode: int
     size: int
     mtime_ns: int
+    mode: int
+    owner: Owner
 
 
 class Stage:
@@ -61,7 +63,7 @@ class Stage:
     def __init__(self, folder: bytes, disk: Disk) -> None:
         self._folder = folder
         self._disk = disk
-        self.files: dict[bytes, Staged] = {}
+        self.files: dict[int, Staged] = {}
 
     def fill(self, plan: RestorePlan, blob: Blob) -> None:
         """Writes each new content, checks it against its id, and syncs once. Raises OSError, StoreError."""
@@ -74,13 +76,13 @@ class Stage:
                     target = b"".join(blob(bytes.fromhex(step.new.oid))[1])
                     self._disk.symlink(target, b"%d" % number, fd)
                 elif step.act == "write" and step.new is not None:
-                    self._write(b"%d" % number, step.new, blob, fd)
+                    self.files[number] = self._write(b"%d" % number, step.new, blob, fd)
             self._disk.syncfs(fd)
 
-    def _write(self, name: bytes, entry: Entry, blob: Blob, dir_fd: int) -> None:
+    def _write(self, name: bytes, entry: Entry, blob: Blob, dir_fd: int) -> Staged:
         size, chunks = blob(bytes.fromhex(entry.oid))
         digest = hashlib.sha1(b"blob %d\0" % size, usedforsecurity=False)
-        mode = stat.S_IMODE(entry.mode) & ~SET_ID
+        mode = entry.mode & _RESTORED_BITS
         fd = self._disk.create(name, mode & 0o777, dir_fd)  # only we get into the stage
         try:
             for chunk in chunks:
@@ -89,9 +91,10 @@ class Stage:
             if digest.hexdigest() != entry.oid:
                 raise StoreError(f"object {entry.oid} is damaged: its content has another id")
             found = os.fstat(fd)
-            if stat.S_IMODE(found.st_mode) != mode:  # the umask, an inherited list of rights, a bit beyond those
+            if found.st_mode & 0o7777 != mode:  # the umask, an inherited list of rights, a bit beyond those
                 self._disk.fchmod(fd, mode)
-            self.files[name] = Staged(found.st_ino, found.st_size, found.st_mtime_ns)
+            owner = found.st_uid, found.st_gid
+            return Staged(found.st_ino, found.st_size, found.st_mtime_ns, mode, owner)
         finally:
             os.close(fd)
 
@@ -127,8 +130,8 @@ class Applier:
         self._spared: set[bytes] = set()
         self._trusted = frozenset((os.geteuid(), os.lstat(root).st_uid))
         self._around: set[bytes] = set()
-        self.placed: dict[str, Key] = {}
-        """Stat keys of files that were what was staged right after they got their names."""
+        self.placed: dict[int, Key] = {}
+        """By the number of the step, stat keys of files that were what was staged right after they got their names."""
 
     def run(self) -> Restored:
         """Durable when it returns. What the system does not let this user change is left and told.
@@ -158,16 +161,19 @@ class Applier:
         """Files first, then folders, the deepest first."""
         for _, step, path in reversed(steps):
             if step.act == "delete":
-                with self._sparing(path):
+                try:
                     fd, name = self._parent(path)
-                    try:
-                        self._disk.unlink(name, fd)
-                    except FileNotFoundError:
-                        pass
+                    self._disk.unlink(name, fd)
+                except FileNotFoundError:
+                    pass
+                except OSError as error:
+                    self._spare(path, error)
         for _, step, path in reversed(steps):
             if step.act == "rmdir" and not self._is_spared(path):
-                with self._sparing(path):
+                try:
                     self._remove_folder(path)
+                except OSError as error:
+                    self._spare(path, error)
         self._handles.close()
 
     def _remove_folder(self, path: bytes) -> None:
@@ -184,15 +190,11 @@ class Applier:
             return
         self._modes.pop(path, None)
 
-    @contextmanager
-    def _sparing(self, path: bytes) -> Iterator[None]:
+    def _spare(self, path: bytes, error: OSError) -> None:
         """Leaves `path` as it is where the system refuses this user to change it; what follows below it is skipped."""
-        try:
-            yield
-        except OSError as error:
-            if error.errno not in _REFUSED:
-                raise
-            self._leave(path, _REFUSED[error.errno])
+        if error.errno not in _REFUSED:
+            raise error
+        self._leave(path, _REFUSED[error.errno])
 
     def _leave(self, path: bytes, why: str) -> None:
         self._left.append(Left(os.fsdecode(path), why))
@@ -201,7 +203,9 @@ class Applier:
 
     def _is_spared(self, path: bytes) -> bool:
         """Whether it was left, or something above or below it was."""
-        return path in self._around or bool(self._spared and any(one in self._spared for one in _and_above(path)))
+        if not self._spared:
+            return False
+        return path in self._around or any(one in self._spared for one in _and_above(path))
 
     def _holds_control_only(self, folder: bytes) -> bool:
         """A folder that stays for its control files is not in any savepoint either: nothing to report."""
@@ -219,12 +223,16 @@ class Applier:
     def _put_in_place(self, steps: list[tuple[int, Step, bytes]], stage_fd: int) -> None:
         for _, step, path in steps:
             if step.act == "mkdir" and step.new is not None and not self._is_spared(path):
-                with self._sparing(path):
+                try:
                     self._make_folder(path, step.new.mode)
+                except OSError as error:
+                    self._spare(path, error)
         for number, step, path in steps:
             if step.act in ("write", "link") and not self._is_spared(path):
-                with self._sparing(path):
-                    self._place(step, path, b"%d" % number, stage_fd)
+                try:
+                    self._place(number, step, path, stage_fd)
+                except OSError as error:
+                    self._spare(path, error)
 
     def _make_folder(self, path: bytes, mode: int) -> None:
         fd, name = self._parent(path)
@@ -235,18 +243,22 @@ class Applier:
                 raise
         self._modes[path] = stat.S_IMODE(mode)
 
-    def _place(self, step: Step, path: bytes, staged: bytes, stage_fd: int) -> None:
+    def _place(self, number: int, step: Step, path: bytes, stage_fd: int) -> None:
         fd, name = self._parent(path)
-        if step.act == "write" and step.new is not None:
-            mode = self._without_set_id(path, step.new.mode, SET_ID)
-            hand_over(self._disk, (name, fd), (staged, stage_fd), mode, self._trusted)
+        staged = self._stage.files.get(number)
+        source = b"%d" % number
+        if staged is not None and step.new is not None:
+            self._without_set_id(path, step.new.mode, SET_ID)
+            hand_over(self._disk, (name, fd), (source, stage_fd), staged.mode, staged.owner, self._trusted)
         try:
-            self._disk.rename(staged, name, stage_fd, fd)
-            self._note_placed(os.fsdecode(path), self._stage.files.get(staged), fd, name)
+            self._disk.rename(source, name, stage_fd, fd)
         except OSError as error:
             if error.errno != errno.EXDEV:
                 raise
-            self._copy(staged, name, stage_fd, fd)
+            self._copy(source, name, stage_fd, fd)
+        else:
+            if staged is not None:
+                self._note_placed(number, staged, fd, name)
 
     def _without_set_id(self, path: bytes, mode: int, given: int) -> int:
         """The permission bits of a file without those of `given`; told where it makes a difference."""
@@ -254,15 +266,14 @@ class Applier:
             self._left.append(Left(os.fsdecode(path), "it is back, but not its right to run as its owner or group"))
         return stat.S_IMODE(mode) & ~given
 
-    def _note_placed(self, path: str, staged: Staged | None, fd: int, name: bytes) -> None:
+    def _note_placed(self, number: int, staged: Staged, fd: int, name: bytes) -> None:
         """Nobody else could reach the file before its rename, which is late enough to be told by its time: who wrote
         since left another one."""
-        if staged is None:
-            return
         found = os.stat(name, dir_fd=fd, follow_symlinks=False)
-        same = staged == (found.st_ino, found.st_size, found.st_mtime_ns)
-        if same and found.st_ctime_ns - found.st_mtime_ns > RACY_NS:
-            self.placed[path] = key_of(found)
+        mtime_ns, ctime_ns, size, inode = key = key_of(found)
+        same = staged[:4] == (inode, size, mtime_ns, found.st_mode & 0o7777)
+        if same and ctime_ns - mtime_ns > RACY_NS:
+            self.placed[number] = key
 
     def _copy(self, source: bytes, name: bytes, stage_fd: int, dir_fd: int) -> None:
         """The folder is on another file system: the content waits beside its target instead."""
@@ -276,7 +287,9 @@ class Applier:
             self._disk.symlink(os.readlink(source, dir_fd=stage_fd), temp, dir_fd)
         else:
             self._copy_file(source, temp, stat.S_IMODE(found.st_mode), stage_fd, dir_fd)
-            hand_over(self._disk, (name, dir_fd), (temp, dir_fd), stat.S_IMODE(found.st_mode), self._trusted)
+            made = os.stat(temp, dir_fd=dir_fd, follow_symlinks=False)
+            mode, owner = stat.S_IMODE(made.st_mode), (made.st_uid, made.st_gid)
+            hand_over(self._disk, (name, dir_fd), (temp, dir_fd), mode, owner, self._trusted)
         self._disk.rename(temp, name, dir_fd, dir_fd)
 
     def _copy_file(self, source: bytes, temp: bytes, mode: int, stage_fd: int, dir_fd: int) -> None:
@@ -301,13 +314,17 @@ class Applier:
                 if step.new.is_folder:
                     self._modes[path] = stat.S_IMODE(step.new.mode)
                 else:
-                    with self._sparing(path):
+                    try:
                         fd, name = self._parent(path)
                         has = os.stat(name, dir_fd=fd, follow_symlinks=False).st_mode
                         self._disk.chmod(name, self._without_set_id(path, step.new.mode, SET_ID & ~has), fd)
+                    except OSError as error:
+                        self._spare(path, error)
         for path in sorted(self._modes, reverse=True):
-            with self._sparing(path):
+            try:
                 self._disk.fchmod(self._handles.fd(path), self._modes[path])
+            except OSError as error:
+                self._spare(path, error)
 
     def _parent(self, path: bytes) -> tuple[int, bytes]:
         """The folder of `path`, reached without following a link and made writable if it is ours, and the name."""

@@ -17,24 +17,31 @@ savepoint may come from elsewhere: a restore clears them, and never gives them."
 
 _ACL = "system.posix_acl_access"
 
+Owner = tuple[int, int]
+"""The numbers of a user and a group."""
 
-def hand_over(disk: Disk, old: tuple[bytes, int], new: tuple[bytes, int], mode: int, trusted: frozenset[int]) -> None:
+
+def hand_over(
+    disk: Disk,
+    old: tuple[bytes, int],
+    new: tuple[bytes, int],
+    mode: int,
+    owner: Owner,
+    trusted: frozenset[int],
+) -> None:
     """Gives the file `new` (name, descriptor of its folder) what the file `old` has, as far as this user may.
 
-    `mode` are the permission bits of `new`. A content that not everybody may read is only handed to an owner in
-    `trusted`: whoever can put a file of their own in its place must not come to read it so.
+    `mode` are the permission bits of `new`, `owner` is whose it is. A content that not everybody may read is only
+    handed to an owner in `trusted`: whoever can put a file of their own in its place must not come to read it so.
     """
     try:
         found = os.stat(old[0], dir_fd=old[1], follow_symlinks=False)
-        made = os.stat(new[0], dir_fd=new[1], follow_symlinks=False)
     except FileNotFoundError:
         return
-    if not (stat.S_ISREG(found.st_mode) and stat.S_ISREG(made.st_mode)):
-        return
-    if not mode & stat.S_IROTH and found.st_uid not in trusted:
+    if not stat.S_ISREG(found.st_mode) or (not mode & stat.S_IROTH and found.st_uid not in trusted):
         return
     changed = _hand_attributes(disk, old, new)
-    if (found.st_uid, found.st_gid) != (made.st_uid, made.st_gid):
+    if (found.st_uid, found.st_gid) != owner:
         changed = _hand_owner(disk, new, found.st_uid, found.st_gid) or changed
     if changed and stat.S_IMODE(os.stat(new[0], dir_fd=new[1], follow_symlinks=False).st_mode) != mode:
         disk.chmod(new[0], mode, new[1])

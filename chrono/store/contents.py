@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from chrono.store import tree
 from chrono.store.metadata import Metadata
-from chrono.store.names import file_name, is_ours_to_leave
+from chrono.store.names import ESCAPE, file_name, is_ours_to_leave
 from chrono.tuples import NamedTuple
 
 ReadTree = Callable[[bytes], bytes]
@@ -94,9 +94,7 @@ class Contents:
             more = [item for item in self._by_mode(other) if item.path not in known]
             if more:
                 found = sorted([*found, *more], key=lambda item: item.path.split(b"/"))
-        for item in found:
-            if not is_ours_to_leave(item.path):
-                yield item
+        return (item for item in found if not is_ours_to_leave(item.path))
 
     def _by_tree(self, other: Contents) -> Iterator[Difference]:
         """What the trees tell, sorted by path: each folder is gone through until one below it is to be entered."""
@@ -122,22 +120,23 @@ class Contents:
         right = other.rows(bytes.fromhex(theirs)) if theirs is not None else frozenset()
         old, new = self._entries(folder, left - right), other._entries(folder, right - left)
         above = folder + b"/" if folder else b""
-        for name in sorted(old.keys() | new.keys()):
-            yield Difference(above + name, old.get(name), new.get(name))
+        return iter(
+            [Difference(above + name, old.get(name), new.get(name)) for name in sorted(old.keys() | new.keys())]
+        )
 
     def _entries(self, folder: bytes, rows: Iterable[tree.Row]) -> dict[bytes, Entry]:
         """Entries directly in `folder` by the files' names. What most are is looked up once for all of them."""
         meta = self.meta
-        usual = {digits: kind | meta.usual(folder, mode) for digits, kind, mode in _USUAL}
+        usual = {} if meta.files else {digits: kind | meta.usual(folder, mode) for digits, kind, mode in _USUAL}
         found = {}
         for row in rows:
-            digits, name, oid = tree.cells(row)
+            digits, _, name = row[:-21].partition(b" ")
             mode = usual.get(digits)
-            if mode is None or meta.files or b"/" in name:
+            if mode is None or b"/" in name or name.startswith(ESCAPE):
                 for file, entry in _by_name((row,)).items():
                     found[file] = self.entry(folder + b"/" + file if folder else file, entry)
             else:
-                found[file_name(name)] = Entry(mode, oid.hex())
+                found[name] = Entry(mode, row[-20:].hex())
         return found
 
     def _by_mode(self, other: Contents) -> Iterator[Difference]:

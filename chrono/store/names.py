@@ -16,7 +16,8 @@ CHRONO = PROJECT_DIR.encode()
 STAGE_PREFIX = b".chrono-stage-"
 """Files under way beside their target, where the stage is on another file system."""
 
-_ESCAPE = b"chrono-escaped-"
+ESCAPE = b"chrono-escaped-"
+"""How the name of a tree entry begins that stands for another name."""
 
 # Code points that HFS+ ignores inside a name, as UTF-8 (git: utf8.c, next_hfs_char).
 _HFS_IGNORED = re.compile(rb"\xe2\x80[\x8c-\x8f\xaa-\xae]|\xe2\x81[\xaa-\xaf]|\xef\xbb\xbf")
@@ -39,7 +40,7 @@ def tree_name(name: bytes, *, is_link: bool = False, forced: bool = False) -> by
     `file_name` is the exact inverse.
     """
     if forced or (_SUSPECT.search(name) is not None and _offends(name, is_link)):
-        return _ESCAPE + name.hex().encode()
+        return ESCAPE + name.hex().encode()
     return name
 
 
@@ -51,9 +52,9 @@ def has_suspects(names: Sequence[bytes]) -> bool:
 def file_name(entry: bytes) -> bytes:
     """The file's name for a tree entry. An escape that is not well-formed, or of what no file can be called, is an
     ordinary name: git's fsck does not see a way out of the folder in it."""
-    if not entry.startswith(_ESCAPE):
+    if not entry.startswith(ESCAPE):
         return entry
-    digits = entry[len(_ESCAPE) :]
+    digits = entry[len(ESCAPE) :]
     try:
         name = bytes.fromhex(digits.decode("ascii"))
     except (ValueError, UnicodeDecodeError):
@@ -68,19 +69,19 @@ def is_file_name(name: bytes) -> bool:
 
 def is_forged(entry: bytes) -> bool:
     """Whether a tree entry is an escape that we never write: of nothing, or of what no file can be called."""
-    return entry.startswith(_ESCAPE) and file_name(entry) == entry
+    return entry.startswith(ESCAPE) and file_name(entry) == entry
 
 
 def _offends(name: bytes, is_link: bool) -> bool:
     bare = _HFS_IGNORED.sub(b"", name)
-    if name.startswith(_ESCAPE) or _DOT_GIT.search(name) or _DOT_GIT.search(bare):
+    if name.startswith(ESCAPE) or _DOT_GIT.search(name) or _DOT_GIT.search(bare):
         return True
     return is_link and _DOT_GITMODULES.match(bare) is not None
 
 
 def fsck_reads(name: bytes) -> bool:
     """Whether git's fsck looks into the content of a file called so."""
-    return _DOT_GITATTRIBUTES.match(_HFS_IGNORED.sub(b"", name)) is not None
+    return _SUSPECT.search(name) is not None and _DOT_GITATTRIBUTES.match(_HFS_IGNORED.sub(b"", name)) is not None
 
 
 def fsck_refuses(data: bytes) -> bool:

@@ -1,8 +1,8 @@
 """Owns bringing the stat cache up to date after a restore, so that the next scan need not read what was just written.
 
-A file whose stat still is what it was right after the restore gave it its name holds what was staged and hashed for
-it. Every other one is read back, as a scan would, and only what reads as it was meant is believed. The restore itself
-is left to `store.apply`, keeping the cache to `store.memory`.
+A file that was what had been staged for it right after its rename is known by its stat of that instant: whoever
+writes later leaves another one. Every other file is read back, as a scan would, and only what reads as it was meant is
+believed. The restore itself is left to `store.apply`, keeping the cache to `store.memory`.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ import stat
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping
 
+from chrono.store.belongings import SET_ID
+from chrono.store.contents import Entry
 from chrono.store.handles import FolderHandles
 from chrono.store.names import fsck_reads
 from chrono.store.reading import FileReader
@@ -22,11 +24,10 @@ from chrono.store.statcache import ZERO, Folder, Key
 class Refresh:
     """Changes `base`, which held the state before the restore, in place; after an exception it must not be used.
 
-    `placed`: the stat keys of restored files right after their renames. They count here only once they are older than
-    the racy window of `reader`, so that a later change shows.
+    `placed`: by the number of the step, the stat keys of restored files right after their renames.
     """
 
-    def __init__(self, root: bytes, base: Folder, reader: FileReader, placed: Mapping[str, Key]) -> None:
+    def __init__(self, root: bytes, base: Folder, reader: FileReader, placed: Mapping[int, Key]) -> None:
         self._root = root
         self._reader = reader
         self._placed = placed
@@ -37,13 +38,15 @@ class Refresh:
         """Follows `steps` in their order; returns the folders that went away. Raises OSError."""
         self._folders[b""].totals = None
         with FolderHandles(self._root) as handles:
-            for step in steps:
+            folder = None
+            for number, step in enumerate(steps):
                 path = os.fsencode(step.path)
                 above, _, name = path.rpartition(b"/")
-                folder = self._folders.get(above)
-                if folder is None:
-                    continue  # below a folder that the cache does not follow
-                self._changed(folder)
+                if folder is None or folder.path != above:
+                    folder = self._folders.get(above)
+                    if folder is None:
+                        continue  # below a folder that the cache does not follow
+                    self._changed(folder)
                 if step.act == "delete":
                     _drop(folder, name)
                 elif step.act == "rmdir":
@@ -51,7 +54,7 @@ class Refresh:
                 elif step.new is not None and step.new.is_folder:
                     self._enter(folder, path, step.new.mode)
                 elif step.new is not None:
-                    self._read(handles, folder, name, step)
+                    self._enter_file(handles, folder, name, step.new, self._placed.get(number))
         return tuple(self._gone)
 
     def _changed(self, folder: Folder) -> None:
@@ -77,17 +80,15 @@ class Refresh:
         self._changed(known)
         known.mode = stat.S_IMODE(mode)
 
-    def _read(self, handles: FolderHandles, folder: Folder, name: bytes, step: Step) -> None:
-        assert step.new is not None
-        oid = bytes.fromhex(step.new.oid)
-        fd = handles.fd(folder.path)
-        found = os.stat(name, dir_fd=fd, follow_symlinks=False)
-        key = self._reader.believed(found)
-        if key != ZERO and key == self._placed.get(step.path) and not fsck_reads(name):
-            _put(folder, name, key, found.st_mode, oid)
+    def _enter_file(self, handles: FolderHandles, folder: Folder, name: bytes, new: Entry, placed: Key | None) -> None:
+        oid = bytes.fromhex(new.oid)
+        if placed is not None and not fsck_reads(name):
+            _put(folder, name, placed, new.mode & ~SET_ID, oid)
             if name in folder.forced:
                 folder.forced -= {name}
             return
+        fd = handles.fd(folder.path)
+        found = os.stat(name, dir_fd=fd, follow_symlinks=False)
         taken = self._reader.take(fd, name, found)
         same = taken.oid == oid and taken.reason is None
         _put(folder, name, taken.key if same else ZERO, taken.mode, oid)

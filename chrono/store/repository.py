@@ -543,8 +543,8 @@ class Store:
             self._memory.forget()  # the work tree is no state that a savepoint holds
         return done
 
-    def _refreshed(self, base: Folder, plan: RestorePlan, placed: dict[str, Key]) -> tuple[bytes, ...]:
-        if len(plan.writes) > _WORTH_A_WAIT:
+    def _refreshed(self, base: Folder, plan: RestorePlan, placed: dict[int, Key]) -> tuple[bytes, ...]:
+        if len(plan.writes) - len(placed) > _WORTH_A_WAIT:
             # What is younger than this is not believed, and would be read once more; the clock of files may be a tick
             # of 10 ms behind.
             time.sleep(RACY_NS / 1e9 + 0.01)

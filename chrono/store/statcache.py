@@ -12,6 +12,7 @@ import struct
 import zlib
 from array import array
 from collections.abc import Iterable, Iterator
+from itertools import chain
 
 from chrono.store.disk import READ_FILE, Disk
 from chrono.store.snapshot import Totals
@@ -228,9 +229,7 @@ def _framed(body: bytes) -> bytes:
 
 
 def _dump(folder: Folder) -> bytes:
-    keys = array("q")
-    for key in folder.keys:
-        keys.extend(key)
+    keys = array("q", chain.from_iterable(folder.keys))
     names = b"\0".join(folder.names)
     extra = b"\0\0".join(
         (

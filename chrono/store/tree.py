@@ -64,15 +64,9 @@ def rows(data: bytes) -> list[Row]:
     return found
 
 
-def cells(row: Row) -> tuple[bytes, bytes, bytes]:
-    """(mode in octal digits, name, 20-byte id) of a row."""
-    digits, _, name = row[:-21].partition(b" ")
-    return digits, name, row[-20:]
-
-
 def entry(row: Row) -> TreeEntry:
-    digits, name, oid = cells(row)
-    return TreeEntry(name, _MODES.get(digits) or int(digits, 8), oid)
+    digits, _, name = row[:-21].partition(b" ")
+    return TreeEntry(name, _MODES.get(digits) or int(digits, 8), row[-20:])
 
 
 def parse(data: bytes) -> list[TreeEntry]:
