@@ -262,6 +262,7 @@ def _evaluate_started(
             files=files,
             called=answer.called,
             beside=answer.beside,
+            path=answer.path,
         )
     return Evaluation(())
 

@@ -50,6 +50,8 @@ class Effects:
         self.refusals: list[Refusal] = []
         self.files: dict[str, str] = {}
         self.given: dict[str, str] = {}
+        self.paths: dict[str, str] = {}
+        """Absolute paths of files by what the chain calls them."""
         self.processes: tuple[tuple[Word, ...], ...] = ()
         self.selects_processes = False
         self.attempts = 0
@@ -90,6 +92,13 @@ class Effects:
             self.via = (*self.via, f"{self.name}:{self.line}" if self.line else self.name)
             self.name, self.line = name, 0
         return around
+
+    def own_path(self) -> str | None:
+        """The file whose code runs now (`__file__`); for code that stands in none, a name in the folder it runs in."""
+        return self.paths.get(self.name) or self.absolute(self.name.rpartition(": ")[2])
+
+    def own_folder(self) -> str:
+        return os.path.dirname(self.own_path() or "/")
 
     def on_paths(self, *argv: str, targets: Sequence[object], last: object = None) -> None:
         """`argv` on each target (and `last`); a target that stands for every name of a folder becomes its glob."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from chrono.scan.code import tree
+from chrono.scan.code.declared import take_fields, take_option
 from chrono.scan.code.effects import Effects
 from chrono.scan.code.frames import Arguments, Closure, Library, Scope, Value
 from chrono.scan.code.modules import Modules, name_of
@@ -377,6 +378,8 @@ class Evaluator:
                 self.apply(self._bound(member, instance), args)
                 break
         else:
+            if self.library.language == "python":
+                take_fields(instance, made, args)
             self.call_back(args)
         return instance
 
@@ -512,6 +515,8 @@ class Evaluator:
             if isinstance(registered, Items):
                 registered.values.append(closure)
             return closure
+        if isinstance(owner, Thing) and owner.kind == "option":
+            take_option(owner, closure)
         if isinstance(decorator, Ref) and decorator.name in _RUNS_AT_THE_END:
             self.apply(closure, Arguments((), {}))
         if isinstance(decorator, Closure):

@@ -102,8 +102,10 @@ class JavaScriptLibrary:
     returns_last = False
 
     def name(self, run: Machine, name: str) -> Value:
-        if name in ("__dirname", "__filename"):
-            return run.effects.cwd if name == "__dirname" and isinstance(run.effects.cwd, str) else ANY
+        if name == "__dirname":
+            return run.effects.own_folder()
+        if name == "__filename":
+            return run.effects.own_path() or ANY
         # In code after -e the modules of node itself are variables too.
         return Ref(name) if name in _GLOBALS or name in _MODULES else None
 
@@ -170,8 +172,10 @@ def _of_reference(run: Machine, written: str) -> Value:
         return environment(run, full.rpartition(".")[2])
     if full in ("import.meta", "\0import.meta"):
         return Ref("import.meta")
-    if full.endswith("import.meta.dirname"):
-        return run.effects.cwd if isinstance(run.effects.cwd, str) else ANY
+    if full.endswith(("import.meta.dirname", "import.meta.dir")):
+        return run.effects.own_folder()
+    if full.endswith(("import.meta.filename", "import.meta.path", "import.meta.url")):
+        return run.effects.own_path() or ANY
     if full.startswith("\0import."):
         return Ref(full.removeprefix("\0import.").replace("meta", "import.meta", 1))
     return Ref(written)
@@ -399,6 +403,14 @@ def _resolve(run: Machine, args: Arguments) -> Value:
     return over(lambda v: absolute(run.effects.cwd, v), joined)
 
 
+def _address(run: Machine, args: Arguments) -> Value:
+    """`new URL("../x", import.meta.url)`; a file's address is its path here."""
+    base = args.at(1)
+    if base is None:
+        return args.at(0)
+    return over(lambda v: _normal(join_path(folder_of(base), v)) if isinstance(v, str) else ANY, args.at(0))
+
+
 def _home(run: Machine, args: Arguments) -> Value:
     return run.world.home
 
@@ -487,6 +499,8 @@ _CALLS: dict[str, Handler] = {
     "path.dirname": lambda run, args: over(folder_of, args.at(0)),
     "path.basename": lambda run, args: over(last_of, args.at(0)),
     "path.relative": lambda run, args: args.at(1),
+    "URL": _address,
+    "url.URL": _address,
     "url.fileURLToPath": _first,
     "fileURLToPath": _first,
     "glob": _glob,

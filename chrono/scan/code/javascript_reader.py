@@ -5,6 +5,8 @@ What library calls do is left to `javascript_library`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from chrono.scan.code import tree
 from chrono.scan.code.curly import END, UNREAD, Token
 from chrono.scan.code.javascript_lexer import JavaScriptLexer
@@ -117,7 +119,7 @@ class JavaScriptReader(TypeSkipper):
             return self._arrow()
         if following.kind == "op" and following.value == "=>":
             self.at += 1
-            return self._arrow_body((tree.Parameter(word),), token.line)
+            return self._arrow_body((tree.Parameter(word),), [], token.line)
         if word in ("true", "false", "null", "undefined"):
             self.at += 1
             return tree.Const({"true": True, "false": False}.get(word))
@@ -256,35 +258,42 @@ class JavaScriptReader(TypeSkipper):
     def _function_from(self, name: str, line: int) -> tree.Node:
         if self.is_op("<"):
             self.skip_type_arguments()
-        parameters = self._parameters()
+        parameters, unpacked = self._parameters()
         if self.accept(":"):
             self.skip_type()
         if not self.is_op("{"):
             return tree.Function(name, parameters, lambda: (), line)
-        return tree.Function(name, parameters, self.later_block(), line)
+        return tree.Function(name, parameters, self._body(unpacked), line)
 
-    def _parameters(self) -> tuple[tree.Parameter, ...]:
+    def _body(self, unpacked: list[tree.Node]) -> Callable[[], tuple[tree.Node, ...]]:
+        """The block at this place, behind what takes the parameters apart."""
+        read = self.later_block()
+        return (lambda: (*unpacked, *read())) if unpacked else read
+
+    def _parameters(self) -> tuple[tuple[tree.Parameter, ...], list[tree.Node]]:
+        """The parameters, and the assignments that take those apart that are patterns (`({ dir, force })`)."""
+        unpacked: list[tree.Node] = []
         if not self.is_op("("):
-            return ()
+            return (), unpacked
         stop = self.closing()
         self.at += 1
         found: list[tree.Parameter] = []
         while self.at < stop:
             before = self.at
             if not self.accept(","):
-                found.append(self._parameter(stop, len(found)))
+                found.append(self._parameter(stop, len(found), unpacked))
             if self.at == before:
                 self.at += 1
         self.at = stop + 1
-        return tuple(found)
+        return tuple(found), unpacked
 
-    def _parameter(self, stop: int, place: int) -> tree.Parameter:
+    def _parameter(self, stop: int, place: int, unpacked: list[tree.Node]) -> tree.Parameter:
         kind = "*" if self.accept("...") else ""
         while self.is_name("public", "private", "protected", "readonly") and self.ahead().kind == "name":
             self.at += 1
         if self.is_op("{", "["):
-            self.skip_brackets()
             name = f"\0{place}"
+            unpacked.append(tree.Assign(self._target(), tree.Name(name), declares=True))
         else:
             name = self.take().value
         self.accept("?")
@@ -309,16 +318,18 @@ class JavaScriptReader(TypeSkipper):
 
     def _arrow(self) -> tree.Node:
         line = self.token.line
-        parameters = self._parameters()
+        parameters, unpacked = self._parameters()
         if self.accept(":"):
             self.skip_type()
-        return self._arrow_body(parameters, line)
+        return self._arrow_body(parameters, unpacked, line)
 
-    def _arrow_body(self, parameters: tuple[tree.Parameter, ...], line: int) -> tree.Node:
+    def _arrow_body(self, parameters: tuple[tree.Parameter, ...], unpacked: list[tree.Node], line: int) -> tree.Node:
         self.accept("=>")
         if self.is_op("{"):
-            return tree.Function("", parameters, self.later_block(), line)
+            return tree.Function("", parameters, self._body(unpacked), line)
         body = self.expression(1)
+        if unpacked:
+            return tree.Function("", parameters, lambda: (*unpacked, tree.Return(body)), line)
         return tree.Function("", parameters, lambda: (body,), line, (), True)
 
     def a_class(self) -> tree.Node:
@@ -395,7 +406,7 @@ class JavaScriptReader(TypeSkipper):
     def declaration(self) -> tuple[tree.Node, ...]:
         self.at += 1
         if self.is_name("enum"):
-            return self.skipped() or ()
+            return self.an_enum() or ()
         found: list[tree.Node] = []
         while True:
             target = self._target()
@@ -587,8 +598,25 @@ class JavaScriptReader(TypeSkipper):
         name = last.name if isinstance(last, tree.Function | tree.Class) else ""
         return (*nodes[: None if name else -1], tree.Assign(tree.Name("default"), tree.Name(name) if name else last))
 
+    def an_enum(self) -> tuple[tree.Node, ...] | None:
+        """`enum X { A = "a", B }`: an object whose members without a value count up."""
+        if self.ahead().kind != "name":
+            return None
+        self.at += 1
+        name = self.take().value
+        stop = self.closing() if self.is_op("{") else self.at
+        self.at += 1
+        members: list[tuple[tree.Node | None, tree.Node]] = []
+        while self.at < stop:
+            if self.accept(","):
+                continue
+            key = tree.Const(self.take().value)
+            members.append((key, self.expression(1) if self.accept("=") else tree.Const(len(members))))
+        self.at = stop + 1
+        return (tree.Assign(tree.Name(name), tree.TableOf(tuple(members)), declares=True),)
+
     def skipped(self) -> tuple[tree.Node, ...] | None:
-        """`interface X { … }`, `type X = …`, `enum X { … }`, `declare …`: no code."""
+        """`interface X { … }`, `type X = …`, `declare …`: no code."""
         if self.ahead().kind != "name":
             return None
         word = self.take().value
@@ -626,7 +654,7 @@ _STATEMENTS = {
     "export": JavaScriptReader.an_export,
     "interface": JavaScriptReader.skipped,
     "type": JavaScriptReader.skipped,
-    "enum": JavaScriptReader.skipped,
+    "enum": JavaScriptReader.an_enum,
     "declare": JavaScriptReader.skipped,
     "namespace": JavaScriptReader.skipped,
 }

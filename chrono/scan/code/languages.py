@@ -36,13 +36,15 @@ def commands_of(
     files: tuple[tuple[str, str], ...] = (),
     called: bool = False,
     beside: bool = False,
+    path: str | None = None,
 ) -> Evaluation:
     """What `source` does when it is run as a program in one of LANGUAGES.
 
     Calls with an effect become commands (`shutil.rmtree(x)` -> `rm -rf x`), shell text is evaluated, programs that are
     started are commands themselves. `name` is what `via` calls the text, `args` what it is given, `cwd` its folder,
     `span` goes into every command, `stdin` is what it can read where known, `files` are (path, text) that lie there
-    besides; `called`: whoever loads it calls its functions; `beside`: nobody named it.
+    besides; `called`: whoever loads it calls its functions; `beside`: nobody named it;
+    `path`: the file that it is, absolute.
     Never raises; a limit that is reached is a Refusal.
     specs: scanner section 4.
     """
@@ -59,6 +61,7 @@ def commands_of(
         files=files,
         called=called,
         beside=beside,
+        path=path,
     )
     if any(command.argv == (":",) for command in found.commands) and _WRITES.search(source) is not None:
         kept = (c._replace(argv=("write-file",)) if c.argv == (":",) else c for c in found.commands)

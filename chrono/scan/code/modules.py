@@ -63,7 +63,7 @@ class Modules:
     def javascript(self, run: Any, name: str) -> Value:
         """What `require(name)`, or `import` of `name` with the name of an export behind it, gives."""
         for target, export in ((name, ""), (name.rpartition(".")[0], name.rpartition(".")[2])):
-            base = os.path.normpath(os.path.join(self._here(run), target)) if target else None
+            base = os.path.normpath(os.path.join(run.effects.own_folder(), target)) if target else None
             for ending in _JAVASCRIPT_ENDINGS if base else ():
                 made = self._load(run, f"{base}{ending}")
                 if made is not None:
@@ -73,7 +73,7 @@ class Modules:
 
     def plain(self, run: Any, target: str, ending: str) -> None:
         """Runs a file where it is named, its names among the program's own (Ruby's `require_relative`)."""
-        path = os.path.normpath(os.path.join(self._here(run), target))
+        path = os.path.normpath(os.path.join(run.effects.own_folder(), target))
         for candidate in (path, path + ending):
             if self._load(run, candidate, run.module) is not None:
                 return
@@ -81,19 +81,15 @@ class Modules:
     def library(self, run: Any, name: str, ending: str) -> None:
         """Runs a file that is looked for where a project keeps its library: `lib` of the folder, or of the script's."""
         roots = [run.effects.cwd] if isinstance(run.effects.cwd, str) else []
-        for root in dict.fromkeys((*roots, self._here(run), os.path.dirname(self._here(run)))):
+        here = run.effects.own_folder()
+        for root in dict.fromkeys((*roots, here, os.path.dirname(here))):
             for folder in ("lib", "."):
                 path = os.path.normpath(os.path.join(root, folder, f"{name}{ending}"))
                 if run.effects.world.lstat(path) is not None and self._load(run, path, run.module) is not None:
                     return
 
-    def _here(self, run: Any) -> str:
-        """The folder of the file whose code runs now."""
-        shown = run.effects.name.rpartition(": ")[2]
-        return os.path.dirname(run.effects.absolute(shown) or "/")
-
     def _roots(self, run: Any, dots: int) -> Iterator[str]:
-        here = self._here(run)
+        here = run.effects.own_folder()
         if dots:
             for _ in range(dots - 1):
                 here = os.path.dirname(here)
@@ -132,6 +128,7 @@ class Modules:
         made = self._loaded[path] = Thing("module", path=path, scope=scope, exports=exports)
         holder = Table({"exports": exports})
         scope.variables.update({"__name__": os.path.basename(path), "exports": exports, "module": holder})
+        run.effects.paths[shown(run, path)] = path
         run.run_file(body, scope, shown(run, path))
         made.fields["exports"] = _exports_of(scope, holder.entries["exports"], exports)
         return made

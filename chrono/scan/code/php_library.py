@@ -58,7 +58,9 @@ class PhpLibrary:
                 return Table({key.removeprefix("$"): value for key, value in run.module.variables.items()}, True)
             return Ref(name)
         if name == "__DIR__":
-            return run.effects.cwd if isinstance(run.effects.cwd, str) else ANY
+            return run.effects.own_folder()
+        if name == "__FILE__":
+            return run.effects.own_path() or ANY
         if name in _CONSTANTS:
             return _CONSTANTS[name]
         return None if name.startswith("$") else Ref(name)

@@ -9,8 +9,8 @@ import os
 from collections.abc import Callable
 from functools import lru_cache
 
-from chrono.scan.code import git_bindings, python_runners, texts
-from chrono.scan.code.arguments import argument_list
+from chrono.scan.code import git_bindings, python_arguments, python_runners, texts
+from chrono.scan.code.arguments import MORE, argument_list
 from chrono.scan.code.frames import Arguments, Closure, Value
 from chrono.scan.code.interpret import Machine
 from chrono.scan.code.programs import is_shell, run_text
@@ -116,7 +116,7 @@ class PythonLibrary:
         if name == "__name__":
             return "__main__"
         if name == "__file__":
-            return run.args[0] if run.args and isinstance(run.args[0], str) else ANY
+            return run.effects.own_path() or ANY
         return Ref(name) if name in _BUILTINS else None
 
     def attribute(self, run: Machine, owner: Value, name: str) -> Value:
@@ -124,6 +124,8 @@ class PythonLibrary:
             return self._of_reference(run, canonical(f"{owner.name}.{name}" if owner.name else name))
         if isinstance(owner, Thing):
             return _of_thing(run, owner, name)
+        if name == "value" and isinstance(owner, str | int | Text):
+            return owner  # of a member of an enumeration: texts and numbers have no such attribute
         if isinstance(owner, Closure) and name in ("__globals__", "func_globals"):
             return Table(dict(run.module.variables), True)
         return None
@@ -436,9 +438,14 @@ def _change_folder(run: Machine, args: Arguments) -> Value:
 
 def _fire(run: Machine, args: Arguments) -> Value:
     if args.values and isinstance(args.values[0], Closure):
-        return run.apply(args.values[0], Arguments(run.args[1:], {}, True))
+        known = python_arguments.arguments_for(run, args.values[0])
+        return run.apply(args.values[0], known if known.named else known._replace(values=_operands(run)))
     run.call_back(args)
     return ANY
+
+
+def _operands(run: Machine) -> tuple[Value, ...]:
+    return tuple(word for word in run.args[1:] if word is not MORE and not str(word).startswith("-"))
 
 
 def _read_input(run: Machine, args: Arguments) -> Value:
@@ -510,6 +517,12 @@ CALLS: dict[str, Handler] = {
     "sys.stdin.readline": _read_input,
     **SERVICES,
     "django.core.management.call_command": _call_command,
+    "argparse.ArgumentParser": python_arguments.parser,
+    **dict.fromkeys(
+        "dataclasses.field attr.ib attrs.field attr.field pydantic.Field typer.Option typer.Argument".split(),
+        python_arguments.default_of,
+    ),
+    "click.option": python_arguments.option,
     "typer.Typer": _app,
     "cyclopts.App": _app,
     "cleo.Application": _app,
@@ -556,6 +569,8 @@ def _thing_method(run: Machine, owner: Thing, name: str, args: Arguments) -> Val
         return path_method(run, owner, name, args)
     if kind == "git":
         return git_bindings.method(run, owner, name, args)
+    if kind == "parser":
+        return python_arguments.parser_method(run, owner, name, args)
     if kind == "runner":
         return python_runners.method(run, owner, name, args)
     if kind == "file":
@@ -595,7 +610,7 @@ def _run_app(run: Machine, app: Thing) -> Value:
     if not chosen and len(closures) > 1 and len(run.args) == 1:
         return ANY
     for closure in chosen or closures:
-        run.apply(closure, Arguments((), {}, True))
+        run.apply(closure, python_arguments.arguments_for(run, closure))
     return ANY
 
 

@@ -209,7 +209,15 @@ def _match(node: Any) -> tree.Node:
 
 
 def _class(node: Any) -> tree.Node:
-    return tree.Class(node.name, _expressions(node.bases), statements(node.body), node.lineno)
+    body = statements([_declared(part) for part in node.body])
+    return tree.Class(node.name, _expressions(node.bases), body, node.lineno)
+
+
+def _declared(node: Any) -> Any:
+    """A field that a class declares without a value (`name: str`) takes part in the order of its fields."""
+    if type(node).__name__ == "AnnAssign" and node.value is None:
+        node.value = node.target
+    return node
 
 
 def _constant(node: Any) -> tree.Node:

@@ -52,11 +52,14 @@ def run_source(
     files: tuple[tuple[str, str], ...] = (),
     called: bool = False,
     beside: bool = False,
+    path: str | None = None,
 ) -> Evaluation:
     """Reads and runs a source, as `languages.commands_of`; a limit becomes a Refusal. Never raises."""
     effects = Effects(world, name=name, cwd=world.cwd if cwd is None else cwd, via=via, span=span)
     effects.stdin = stdin
     effects.given.update(files)
+    if path is not None:
+        effects.paths[name] = path
     effects.selects_processes = _SELECTS.search(source) is not None
     tells = any(word in source for word in language.telling)
     if len(source) > _SMALL and not tells:

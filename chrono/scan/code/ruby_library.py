@@ -58,8 +58,8 @@ class RubyLibrary:
         if name == "ARGV":
             found = argument_list(run.args)
             return Items(found.values[1:], found.more)
-        if name == "__FILE__" or name == "$0" or name == "$PROGRAM_NAME":
-            return run.args[0] if run.args else ANY
+        if name in ("__FILE__", "$0", "$PROGRAM_NAME"):
+            return run.effects.own_path() or ANY
         return None if name.startswith(("$", "@")) else Ref(name)
 
     def attribute(self, run: Machine, owner: Value, name: str) -> Value:
@@ -568,7 +568,7 @@ _CALLS: dict[str, Handler] = {
     "Pathname.pwd": lambda run, args: Thing("path", text=cwd(run, args)),
     "Etc.getlogin": lambda run, args: run.world.user,
     "Etc.getpwuid": lambda run, args: Thing("instance", dir=run.world.home, name=run.world.user),
-    "__dir__": cwd,
+    "__dir__": lambda run, args: run.effects.own_folder(),
     "ENV.fetch": _environment,
     "Base64.decode64": lambda run, args: over(texts.from_base64, args.at(0)),
     "Base64.strict_decode64": lambda run, args: over(texts.from_base64, args.at(0)),
