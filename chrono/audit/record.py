@@ -5,7 +5,7 @@ Appending is left to `audit.log`, judging a whole log to `audit.verify`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from operator import itemgetter
 
 from chrono.canonical import (
@@ -181,15 +181,19 @@ def _in_order(fields: tuple[str, ...]) -> tuple[tuple[str, ...], Callable[[tuple
 
 _BY = _in_order(Actor._fields)
 _ACT = _in_order(Act._fields[:-1])
+_ANCHOR = _in_order(Anchor._fields)
 
 
 def _plain_body(entry: Entry, n: int, at: str, log: str, prev: str, kid: str | None) -> bytes | None:
     """The body of a record of plain members; None where the general way must decide."""
-    if entry.anchor is not None:
-        return None
-    by, act = _plain_members(_BY, entry.by, MAX_NAME), ""
+    by, act, anchor = _plain_members(_BY, entry.by, MAX_NAME), "", ""
     if by is None:
         return None
+    if entry.anchor is not None:
+        ties = _plain_members(_ANCHOR, entry.anchor, MAX_TEXT)
+        if ties is None:
+            return None
+        anchor = f'"anchor":{{{",".join(ties)}}},'
     if entry.act is not None:
         members = _plain_members(_ACT, entry.act, MAX_TEXT)
         if members is not None and entry.act.more:
@@ -199,7 +203,7 @@ def _plain_body(entry: Entry, n: int, at: str, log: str, prev: str, kid: str | N
         act = f'"act":{{{",".join(members)}}},'
     signs = f'"kid":"{kid}",' if kid is not None else ""
     text = (
-        f'{{{act}"at":"{at}","by":{{{",".join(by)}}},"ev":"{entry.ev}","fmt":{FORMAT},{signs}"log":"{log}","n":{n},'
+        f'{{{act}{anchor}"at":"{at}","by":{{{",".join(by)}}},"ev":"{entry.ev}","fmt":{FORMAT},{signs}"log":"{log}","n":{n},'
         f'"prev":"{prev}"}}'
     )
     if "\\u0000" in text:
@@ -225,7 +229,9 @@ def _plain_members(
         ]
     except (KeyError, TypeError, ValueError):
         return None
-    if sum(map(len, members)) > limit and any(type(value) is str and len(value) > limit for value in values):
+    if sum(map(len, members)) > limit and any(
+        type(value) is tuple or (type(value) is str and len(value) > limit) for value in values if value
+    ):
         return None
     return members
 
@@ -236,27 +242,34 @@ def _number(value: int) -> str:
     return str(value)
 
 
-def _texts(values: tuple[str, ...]) -> str:
-    return f"[{','.join(map(quoted, values))}]"
+def _truth(value: bool) -> str:
+    return "true" if value else "false"
 
 
-_FORMS: dict[type, Callable[..., str]] = {str: quoted, int: _number, tuple: _texts}
-"""What a member of each type looks like in a line; of `files` none, which are no texts (TypeError)."""
+def _texts(values: Sequence[str]) -> str:
+    return f"[{','.join([quoted(value) for value in values])}]"
+
+
+def _texts_or_pairs(values: tuple[str | tuple[str, ...], ...]) -> str:
+    """Of `rules` and `files`."""
+    return f"[{','.join([quoted(value) if isinstance(value, str) else _texts(value) for value in values])}]"
+
+
+_FORMS: dict[type, Callable[..., str]] = {str: quoted, int: _number, bool: _truth, tuple: _texts_or_pairs}
+"""What a member of each type looks like in a line (TypeError for what is no text in a list)."""
+_MORE_FORMS: dict[type, Callable[..., str]] = {str: quoted, int: _number, bool: _truth, list: _texts}
 
 
 def _plain_more(members: list[str], more: tuple[tuple[str, Json], ...]) -> list[str] | None:
-    for name, value in more:
-        if not name.isascii() or not name.isidentifier() or name in Act._fields:
-            return None
-        if type(value) is str and len(value) <= MAX_TEXT:
-            members.append(f'"{name}":{quoted(value)}')
-        elif type(value) is int and -MAX_INT <= value <= MAX_INT:
-            members.append(f'"{name}":{value}')
-        else:
-            return None
-    if len({name for name, _ in more}) != len(more):
+    try:
+        added = [f'"{name}":{_MORE_FORMS[type(value)](value)}' for name, value in more]
+    except (KeyError, TypeError, ValueError):
         return None
-    return sorted(members, key=_name_of)
+    names = {name for name, _ in more}
+    plain = all(name.isascii() and name.isidentifier() for name in names) and names.isdisjoint(Act._fields)
+    if not plain or len(names) != len(more) or max(map(len, added)) > MAX_TEXT:
+        return None
+    return sorted(members + added, key=_name_of)
 
 
 def _name_of(member: str) -> str:

@@ -209,19 +209,20 @@ MORE = st.lists(
         score=NUMBERS | st.none(),
         exit=NUMBERS | st.none(),
         rules=st.lists(TEXTS, max_size=3).map(tuple),
-        files=st.lists(st.tuples(TEXTS, TEXTS), max_size=1).map(tuple),
+        files=st.lists(st.tuples(TEXTS | st.just("y" * 9000), TEXTS), max_size=3).map(tuple),
         message=TEXTS,
         more=MORE.map(tuple),
     )
     | st.none(),
+    st.builds(Anchor, commit=TEXTS, sha256=TEXTS, tree=TEXTS, ref=TEXTS | st.none(), op=TEXTS | st.none()) | st.none(),
     st.sampled_from([None, SIGNER]),
 )
 def test_a_plain_record_is_put_together_as_the_general_way_would(
-    by: Actor, act: Act | None, signer: Signer | None
+    by: Actor, act: Act | None, anchor: Anchor | None, signer: Signer | None
 ) -> None:
     def made() -> bytes | type[Exception]:
         try:
-            return line(Entry("command", by, act), signer=signer)
+            return line(Entry("command", by, act, anchor), signer=signer)
         except (NotCanonical, ValueError) as error:
             return type(error)
 
@@ -230,3 +231,15 @@ def test_a_plain_record_is_put_together_as_the_general_way_would(
         patch.setattr(record_room, "_plain_body", lambda *_: None)
         general = made()
     assert quick == general
+
+
+def test_what_a_hook_records_needs_no_general_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    act = Act(
+        tool="Bash",
+        cmd="make",
+        rules=("git.clean", "fs.rm"),
+        files=(("run.sh", "ab" * 32),),
+        more=(("savepoint", "c" * 40), ("paths", ["a.py", "b.py"]), ("denied", True)),
+    )
+    monkeypatch.setattr(record_room, "_sealed", None)
+    assert b'"paths":["a.py","b.py"]' in line(Entry("command", BY, act, Anchor("c" * 40, "d" * 64, "e" * 40)))
