@@ -22,7 +22,7 @@ PLACES = (
     "outside above device null unknown"
 ).split()
 LANGUAGES = ("sql", "mongo", "redis")
-SQL_EFFECTS = ("drop", "truncate", "delete", "update", "alter-drop", "shell", "limit")
+SQL_EFFECTS = ("drop", "truncate", "delete", "update", "alter-drop", "grant", "disconnect", "shell", "limit")
 POSITIONS = ("any", "first", "last", "rest")
 STYLES = ("gnu", "powershell", "slash")
 FORMAT = 1

@@ -10,12 +10,14 @@ from collections.abc import Iterator
 
 from chrono.layout import PROJECT_DIR
 from chrono.scan.command import Command, Glob, Pattern, Word
+from chrono.scan.expression import expression
 from chrono.scan.finding import Target
 from chrono.scan.gitindex import is_changed, is_committed, is_tracked, may_be_ignored
 from chrono.scan.options import Parsed, parse
 from chrono.scan.paths import Claim, Ground, Spot, Touch, is_glob, is_within
 from chrono.scan.places import CONTROL_FILES
 from chrono.scan.rule import Options
+from chrono.scan.world import Read, World
 
 GIT_OPTIONS: Options = (
     "gnu",
@@ -43,6 +45,8 @@ def git_touches(command: Command, ground: Ground) -> Iterator[Claim | Touch]:
     verb = parsed.words[0] if parsed.words else ""
     rest = parsed.words[1:]
     git = _Git(command, parsed, ground)
+    if verb in _HOOKED and _goes_around(parsed, verb, command):
+        yield from git.hooks_passed()
     if isinstance(command.cwd, Pattern) and git.folder is None and _is_scratch(command.cwd, ground):
         return
     if verb == "reset":
@@ -87,6 +91,27 @@ def git_touches(command: Command, ground: Ground) -> Iterator[Claim | Touch]:
         yield from git.everything("discard")
 
 
+_HOOKED = frozenset(("commit", "merge", "push", "rebase", "cherry-pick", "am", "revert", "pull"))
+_HOOK_FOLDERS = (".git/hooks", ".husky", ".husky/_")
+_HOOK_FILES = ("pre-commit", "pre-merge-commit", "commit-msg", "pre-push", "pre-rebase")
+_HOOK_LISTS = ("lefthook.yml", "lefthook.yaml", ".lefthook.yml", ".pre-commit-config.yaml", ".pre-commit-config.yml")
+_SWITCHED_OFF = frozenset(
+    (("HUSKY", "0"), ("LEFTHOOK", "0"), ("LEFTHOOK", "false"), ("PRE_COMMIT_ALLOW_NO_CONFIG", "1"))
+)
+_HOOKS_PATH = expression(r"(?im)^[ \t]*hookspath[ \t]*=[ \t]*\"?([^\"\n]+?)\"?[ \t]*$")
+MAX_HOOK_BYTES = 200_000
+
+
+def _goes_around(parsed: Parsed, verb: Word, command: Command) -> bool:
+    """Whether git's hooks are told not to run."""
+    if parsed.has("--no-verify") or (verb == "commit" and parsed.has("-n")):
+        return True
+    return any(
+        (name, value) in _SWITCHED_OFF or name == "HUSKY_SKIP_HOOKS" or (name == "SKIP" and "chrono" in str(value))
+        for name, value in command.assigns
+    )
+
+
 def _settings(parsed: Parsed) -> tuple[str, ...]:
     """What `-c` sets for this one command, in small letters."""
     return tuple(value.lower() for value in parsed.values("-c") if isinstance(value, str))
@@ -101,6 +126,14 @@ def worktree_of(command: Command, ground: Ground) -> Target:
     """The work tree that a git command works in, as a target."""
     git = _Git(command, parse(command.argv, GIT_OPTIONS), ground)
     return Target(git.top(), "the work tree", "worktree", True)
+
+
+_UNFINISHED = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply")
+
+
+def _text(path: str, world: World) -> str:
+    answer = world.read(path, MAX_HOOK_BYTES)
+    return answer.data.decode("utf-8", "replace") if isinstance(answer, Read) else ""
 
 
 class _Git:
@@ -131,6 +164,25 @@ class _Git:
             at = os.path.dirname(at)
         return folder
 
+    def hooks_passed(self) -> Iterator[Touch]:
+        """Hooks that do not run: chrono's own, by which it looks at commits and pushes, else the project's."""
+        world, top = self.ground.world, self.top()
+        if top is None:
+            return
+        folders = list(_HOOK_FOLDERS)
+        for settings in (f"{top}/.git/config", f"{world.home}/.gitconfig", f"{world.home}/.config/git/config"):
+            named = _HOOKS_PATH.search(_text(settings, world))
+            if named is not None:
+                folders.append(named[1].replace("~", world.home, 1) if named[1][:1] == "~" else named[1])
+        hooks = [os.path.join(top, folder, name) for folder in folders for name in _HOOK_FILES]
+        there = [path for path in hooks if world.lstat(path) is not None]
+        for path in (*there, *(f"{top}/{name}" for name in _HOOK_LISTS)):
+            if "chrono" in _text(path, world):
+                yield Touch("skip", Spot(Target(path, path, "control"), True, "file"))
+                return
+        for path in there[:1]:
+            yield Touch("skip", Spot(Target(path, path, "git"), True, "file"))
+
     def everything(self, how: str, shown: str = "the work tree") -> Iterator[Touch]:
         top = self.top()
         yield Touch(how, Spot(Target(top, shown, "worktree", True), True, "dir"))
@@ -146,7 +198,12 @@ class _Git:
 
     def checkout(self, rest: tuple[Word, ...]) -> Iterator[Claim | Touch]:
         parsed = self.parsed
-        if parsed.has_any(("-p", "--patch", "--ours", "--theirs", "-m", "--merge")):
+        if parsed.has_any(("-p", "--patch", "-m", "--merge")):
+            return
+        if parsed.has_any(("--ours", "--theirs")):
+            # In a merge it takes one side of the files that are named; a folder takes along what was merged by hand.
+            named = self._merging() and not any(word in (".", "..", ":/", "*") for word in rest)
+            yield from () if named else self.paths(rest)
             return
         if parsed.after_dashes is not None:
             paths = parsed.words[parsed.after_dashes :] if parsed.after_dashes else rest
@@ -164,6 +221,13 @@ class _Git:
             yield from self.paths(rest[1:])
         elif parsed.has_any(("-f", "--force")):
             yield from self.everything("discard")
+
+    def _merging(self) -> bool:
+        """Whether a merge, or what merges like one, waits for its conflicts to be resolved."""
+        top = self.top()
+        return top is not None and any(
+            self.ground.world.lstat(f"{top}/.git/{name}") is not None for name in _UNFINISHED
+        )
 
     def _is_path(self, word: Word) -> bool:
         """Whether git takes a bare argument of checkout for a path."""

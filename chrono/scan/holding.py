@@ -9,10 +9,11 @@ from collections.abc import Iterator
 
 from chrono.scan.command import Command, Word
 from chrono.scan.finding import Target
-from chrono.scan.options import parse, program_names
+from chrono.scan.hosts import sends_to_stranger
+from chrono.scan.options import name_of, parse, program_names
 from chrono.scan.paths import Ground, Spot, Touch
 from chrono.scan.rule import Options
-from chrono.scan.secrets import as_sent, words_sent
+from chrono.scan.secrets import COPIES, as_sent, words_sent
 
 _ARCHIVE: Options = ("gnu", (("", frozenset("-f --file -o --output -out -in --recipient -r -e -C --directory -k "
                      "--passphrase -pass -T --files-from -X --exclude --exclude-from -x -b".split())),))  # fmt: skip
@@ -101,4 +102,7 @@ def sent_later(command: Command, held: dict[str, Spot], ground: Ground) -> Itera
     for word in words_sent(command):
         for spot in ground.spots(word, command.cwd, windows=command.windows):
             if spot.target.path in held:
-                yield Touch("send", held[spot.target.path])
+                kept = held[spot.target.path]
+                project = kept.target.place in ("project-root", "git") and name_of(command) in COPIES
+                if not project or sends_to_stranger(command, ground):
+                    yield Touch("send", kept)

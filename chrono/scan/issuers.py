@@ -9,6 +9,7 @@ from collections.abc import Iterable
 
 from chrono.scan.command import Command, Pattern, Word
 from chrono.scan.expression import expression
+from chrono.scan.hosts import OWN_ENDS
 from chrono.scan.options import program_names
 
 _GITHUB = ("github.com", "githubusercontent.com", "ghcr.io", "githubcopilot.com")
@@ -101,6 +102,14 @@ def is_password(name: str) -> bool:
     return (not _PASSWORD_PARTS.isdisjoint(parts) or name.endswith("PASSWORD")) and parts[-1] not in _ABOUT_SECRETS
 
 
+_TOKENS = ("_TOKEN", "_KEY", "_PAT", "_CREDENTIALS")
+
+
+def is_token(name: str) -> bool:
+    """Whether a variable is called as tokens and keys are, whoever gave them out (`API_TOKEN`, `DEPLOY_KEY`)."""
+    return name.isupper() and name.endswith(_TOKENS) and "PUBLIC" not in name
+
+
 def issuer_of(source: tuple[Word, ...]) -> str | None:
     """Whose token the command prints (`gh auth token`, `printenv GITHUB_TOKEN`); None: no token that is known here."""
     if not source:
@@ -129,11 +138,17 @@ def stands_in_foreign_address(command: Command) -> bool:
     """Whether what a client is told besides its options stands in the address of somebody else's host."""
     if any(isinstance(word, str) and word.startswith(_LOGINS) for word in command.argv[1:]):
         return False
-    return any("." in host and not host.endswith(_OWN) and not host[0].isdigit() for host in _hosts(command.argv[1:]))
+    return names_foreign_host(command)
+
+
+def names_foreign_host(command: Command) -> bool:
+    """Whether one of the addresses leads out of the own network."""
+    return any(
+        "." in host and not host.endswith(OWN_ENDS) and not host[0].isdigit() for host in _hosts(command.argv[1:])
+    )
 
 
 _LOGINS = ("-u", "--user", "-H", "--header", "-d", "--data", "-F", "--form", "--json", "--password", "--http-password")
-_OWN = (".internal", ".local", ".lan", ".corp", ".intra", ".svc", ".test", ".localhost", ".home.arpa")
 
 
 def is_client(command: Command) -> bool:

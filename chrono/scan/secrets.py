@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from chrono.scan import issuers, places
+from chrono.scan import hosts, issuers, places
 from chrono.scan.command import Command, Pattern, Word
 from chrono.scan.finding import Target
 from chrono.scan.options import parse, program_names
@@ -56,11 +56,18 @@ def sought(find: Command, ground: Ground) -> Iterator[Touch]:
 def sent(command: Command, ground: Ground, read: Read) -> Iterator[Touch]:
     """Secrets that a command sends to another machine, as touches of kind "send"."""
     names = program_names(command.argv[0])
+    if "git" in names and "push" in command.argv[1:]:
+        # Its words become names of branches there: `git push origin HEAD:refs/heads/$(base64 .env)`.
+        for argv in command.upstream:
+            yield from _of_feeding(Command(argv, cwd=command.cwd), ground, read)
     if _SENDS.keys().isdisjoint(names) or any(_is_here(word) for word in command.argv[1:]):
         return
     name = next(name for name in names if name in _SENDS)
     for word in _SENDS[name](command):
-        yield from as_sent(ground.spots(word, command.cwd, windows=command.windows), ground)
+        spots = ground.spots(word, command.cwd, windows=command.windows)
+        yield from as_sent(spots, ground)
+        if name in COPIES and any(spot.target.place == "project-root" for spot in spots):
+            yield from (Touch("send", spot) for spot in spots if hosts.sends_to_stranger(command, ground))
     if name not in _BY_WORDS:
         return
     for redirect in command.redirects:
@@ -73,6 +80,10 @@ def sent(command: Command, ground: Ground, read: Read) -> Iterator[Touch]:
             continue
         if _is_password(argv):
             if issuers.stands_in_foreign_address(command):
+                yield Touch("send", Spot(_UNKNOWN._replace(shown=_token_shown(argv)), None))
+            continue
+        if _is_token(argv):
+            if name not in _WITH_ADDRESS or (_is_all_it_posts(command) and issuers.names_foreign_host(command)):
                 yield Touch("send", Spot(_UNKNOWN._replace(shown=_token_shown(argv)), None))
             continue
         yield from _of_feeding(Command(argv, cwd=command.cwd, windows=command.windows), ground, read)
@@ -92,6 +103,17 @@ def told(command: Command) -> Iterator[Touch]:
 def _is_password(source: tuple[Word, ...]) -> bool:
     name = source[1] if len(source) == 2 and source[0] == "printenv" else None
     return isinstance(name, str) and issuers.is_password(name)
+
+
+def _is_token(source: tuple[Word, ...]) -> bool:
+    name = source[1] if len(source) == 2 and source[0] == "printenv" else None
+    return isinstance(name, str) and issuers.is_token(name)
+
+
+def _is_all_it_posts(command: Command) -> bool:
+    """Whether the body is one value with nothing around it: whoever asks for a token gives it a field or a header."""
+    bodies = parse(command.argv, _CURL).values("-d", "--data", "--data-binary", "--data-raw", "--data-ascii")
+    return any(isinstance(body, Pattern) and not any(body.pieces) for body in bodies)
 
 
 _TELLS = frozenset(("printenv", "echo", "printf", "cat"))
@@ -193,10 +215,17 @@ _CURL: Options = ("gnu", (("", frozenset("-T --upload-file -d --data --data-bina
 def _curl(command: Command) -> Iterator[Word]:
     parsed = parse(command.argv, _CURL)
     yield from parsed.values("-T", "--upload-file")
-    for word in parsed.values("-d", "--data", "--data-binary", "--data-ascii", "--data-urlencode", "-F", "--form",
-                              "--json", "-H", "--header"):  # fmt: skip
-        if isinstance(word, str) and "@" in word and (word[0] == "@" or "=@" in word or "=<" in word):
-            yield word.partition("@")[2].partition(";")[0]
+    for word in parsed.values("-d", "--data", "--data-binary", "--data-ascii", "--json", "-H", "--header"):
+        if isinstance(word, str) and word[:1] == "@":
+            yield word[1:]
+    for word in parsed.values("--data-urlencode"):
+        name, mark, file = word.partition("@") if isinstance(word, str) else ("", "", "")
+        if mark and "=" not in name:
+            yield file
+    for word in parsed.values("-F", "--form"):
+        file = word.partition("=")[2].partition(";")[0] if isinstance(word, str) else ""
+        if file[:1] in ("@", "<"):
+            yield file[1:]
 
 
 _WGET: Options = ("gnu", (("", frozenset(["--post-file", "--body-file", "-O", "-o"])),))
@@ -219,6 +248,7 @@ def _httpie(command: Command) -> Iterator[Word]:
             yield word.partition("@")[2]
 
 
+COPIES = ("scp", "rsync", "sftp")
 _COPY: Options = ("gnu", (("", frozenset("-e --rsh -i -P -p -F -o -J -c -l --exclude --include --profile --region "
                   "--acl --storage-class".split())),))  # fmt: skip
 
@@ -271,7 +301,7 @@ _SENDS: dict[str, Callable[[Command], Iterator[Word]]] = {
     ),
     "socat": _socat,
     **dict.fromkeys(("invoke-webrequest", "invoke-restmethod", "send-mailmessage"), _web),
-    **dict.fromkeys(("scp", "rsync", "sftp"), _to_host),
+    **dict.fromkeys(COPIES, _to_host),
     **dict.fromkeys(("aws", "gsutil", "gcloud", "rclone", "mc", "s3cmd", "s5cmd", "az", "b2"), _to_bucket),
     **dict.fromkeys(("gh", "glab"), _to_hub),
 }

@@ -36,10 +36,11 @@ KINDS = (
     "discard",
     "remove-untracked",
     "send",
+    "skip",
 )
 """What can happen to a path. "write" puts other content in its place, "empty" leaves nothing, "edit" changes it in
 place, "move" takes it away from where it is, "discard" and "remove-untracked" are git's ways to lose work, "send" takes
-a secret to another machine."""
+a secret to another machine, "skip" goes around a hook of git."""
 
 
 Reader = Callable[["Asked"], Iterator["Claim | Touch"]]
@@ -275,6 +276,7 @@ def _mv(asked: Asked) -> Iterator[Claim]:
     yield from _all(sources, "delete-tree" if gone else "move", True)
     if target is not None:
         yield ("empty" if sources == ("/dev/null",) else "write"), target, False
+        yield from _into(target, sources, asked)
 
 
 def _cp(asked: Asked) -> Iterator[Claim]:
@@ -291,9 +293,8 @@ def _cp(asked: Asked) -> Iterator[Claim]:
 
 def _into(target: Word, sources: tuple[Word, ...], asked: Asked) -> Iterator[Claim]:
     """`cp a.json .claude` writes `.claude/a.json`."""
-    if not isinstance(target, str) or asked.ground.spots(target, asked.command.cwd)[:1] == ():
-        return
-    if asked.ground.spots(target, asked.command.cwd)[0].kind != "dir":
+    spots = asked.ground.spots(target, asked.command.cwd) if isinstance(target, str) else ()
+    if not isinstance(target, str) or not spots or (spots[0].kind != "dir" and target[-1:] != "/"):
         return
     for source in sources:
         if isinstance(source, str):
@@ -350,6 +351,25 @@ def _tee(asked: Asked) -> Iterator[Claim]:
 def _is_fed_nothing(command: Command) -> bool:
     nothing = isinstance(command.stdin, str) and not command.stdin.strip()
     return nothing or any(r.op == "<" and r.target == "/dev/null" for r in command.redirects)
+
+
+def _chown(asked: Asked) -> Iterator[Claim]:
+    """Of files in a home, only those that are given to somebody else: `chown -R "$USER" ~/.ssh` takes nothing away."""
+    owner = asked.parsed.words[0] if asked.parsed.words else ""
+    head = owner if isinstance(owner, str) else owner.pieces[0] if isinstance(owner, Pattern) else None
+    world = asked.ground.world
+    if not head or head.partition(":")[0].partition(".")[0] not in (world.user, str(world.uid)):
+        yield from _mode(asked)
+        return
+    for claim in _mode(asked):
+        spots = asked.ground.spots(claim[1], asked.command.cwd)
+        if not spots or not all(_in_a_home(spot, asked.ground) for spot in spots):
+            yield claim
+
+
+def _in_a_home(spot: Spot, ground: Ground) -> bool:
+    path = spot.target.path
+    return path is not None and path not in ground.homes and any(path.startswith(f"{h}/") for h in ground.homes)
 
 
 def _mode(asked: Asked) -> Iterator[Claim]:
@@ -620,7 +640,7 @@ _READERS: dict[str, Reader] = {
     "sponge": _tee,
     "touch": _touch_file,
     "chmod": _mode,
-    "chown": _mode,
+    "chown": _chown,
     "chgrp": _mode,
     "chattr": _chattr,
     "chflags": _chattr,

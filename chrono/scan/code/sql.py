@@ -15,8 +15,9 @@ MAX_EFFECTS = 200
 class SqlEffect(NamedTuple):
     """One statement that destroys something.
 
-    - `kind`: "drop", "truncate", "delete", "update", "alter-drop", "shell" (psql's `\\!` and its like) or "limit" (the
-      text is longer than is read).
+    - `kind`: "drop", "truncate", "delete", "update", "alter-drop", "grant" (rights for everybody, or all rights),
+      "disconnect" (ends the sessions of others), "shell" (psql's `\\!` and its like) or "limit" (the text is longer
+      than is read).
     - `object`: what it destroys, lower case: "table users", "database app", "column t.c"; the command for "shell".
     - `has_where`: True where a condition limits it; a condition that always holds does not count.
     - `span`: character offsets of the statement in the text.
@@ -137,6 +138,10 @@ def _after_comment(text: str, at: int, tokens: list[_Token]) -> int:
     return len(text)
 
 
+_ANY_HOST = "%"
+"""The one literal that is told: in `'app'@'%'` it stands for every machine."""
+
+
 def _quoted(text: str, at: int, tokens: list[_Token], escapes: bool = False) -> int:
     opener = text[at]
     closer = "]" if opener == "[" else opener
@@ -155,8 +160,9 @@ def _quoted(text: str, at: int, tokens: list[_Token], escapes: bool = False) -> 
             stop += 2
         else:
             break
-    kind = "literal" if opener == "'" else "quoted"
-    tokens.append(_Token(kind, "" if kind == "literal" else text[at + 1 : stop].lower(), at, min(stop + 1, len(text))))
+    kind, inner = "literal" if opener == "'" else "quoted", text[at + 1 : stop].lower()
+    told = inner if kind == "quoted" or inner == _ANY_HOST else ""
+    tokens.append(_Token(kind, told, at, min(stop + 1, len(text))))
     return min(stop + 1, len(text))
 
 
@@ -294,6 +300,10 @@ def _one(tokens: list[_Token], verb: str, span: tuple[int, int]) -> list[SqlEffe
         if verb == "update" and not any(t.text == "set" for t in rest):
             return []
         return [SqlEffect(verb, f"table {_object(rest)}".strip(), _limited(rest), span)]
+    if verb == "select" and _ends_sessions(rest):
+        return [SqlEffect("disconnect", "sessions", False, span)]
+    if verb in ("grant", "create", "alter") and _opens(verb, [t.text for t in rest if t.kind != "quoted"]):
+        return [SqlEffect("grant", f"rights {_object(rest[1:])}".strip(), False, span)]
     if verb == "alter":
         return _alter(rest, span)
     if verb in ("reset", "purge") and rest[:1] and rest[0].text in _LOGS:
@@ -303,6 +313,32 @@ def _one(tokens: list[_Token], verb: str, span: tuple[int, int]) -> list[SqlEffe
     if verb == "copy" and any(t.text == "program" for t in rest):
         return [SqlEffect("shell", "copy … program", False, span)]
     return []
+
+
+_CHANGING = frozenset(("all", "insert", "update", "delete", "truncate"))
+
+
+def _opens(verb: str, texts: list[str]) -> bool:
+    """Rights to change things for everybody or from everywhere, a role that may do everything, rows shown to all."""
+    if verb == "grant":
+        everywhere = texts[-3:].count(_ANY_HOST) or _has(texts, _ANY_HOST, "with", "grant", "option")
+        all_data = _has(texts, "on", "*", ".", "*") and everywhere
+        return bool(all_data) or (not _CHANGING.isdisjoint(texts) and _has(texts, "to", "public"))
+    if texts[:1] in (["role"], ["user"]):
+        return "superuser" in texts[2:]
+    return verb == "alter" and _has(texts, "disable", "row", "level", "security")
+
+
+def _has(texts: list[str], *run: str) -> bool:
+    return any(texts[at : at + len(run)] == list(run) for at in range(len(texts)))
+
+
+def _ends_sessions(rest: list[_Token]) -> bool:
+    """`pg_terminate_backend(pid)` over what a table gives; of one session that is named by its number it is no."""
+    return any(
+        token.text == "pg_terminate_backend" and rest[at + 2 : at + 3] and rest[at + 2].kind != "number"
+        for at, token in enumerate(rest)
+    )
 
 
 def _alter(rest: list[_Token], span: tuple[int, int]) -> list[SqlEffect]:

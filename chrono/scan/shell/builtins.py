@@ -147,11 +147,33 @@ def _command(m: Machine, argv: Argv, state: State) -> None:
         at += 1
         if word == "--":
             break
-        if "v" in word or "V" in word:
+        if "v" in word:
+            _located(m, argv[at:], state)
+            return
+        if "V" in word:
             _unknown(m, argv, state)
             return
     if at < len(argv):
         m.guarded("command", lambda: m.run_program(argv[at:], state, functions=False, builtins=True))
+
+
+def _located(m: Machine, names: Argv, state: State) -> None:
+    """`command -v NAME`: builtins and functions are named as they are, programs by their path."""
+    state.status = UNKNOWN_STATUS
+    if any(name in BUILTINS or name in state.funcs or name in state.aliases for name in names):
+        state.write("".join(f"{name}\n" for name in names) if len(names) == 1 else "\0")
+        return
+    from chrono.scan.shell.programs import which
+
+    state.write(which(m, names, state) if state.outs is not None else "")
+
+
+def _type(m: Machine, argv: Argv, state: State) -> None:
+    """`type -p NAME` and `type -P NAME` print a path; without them it is a sentence."""
+    if argv[1:2] in (("-p",), ("-P",)):
+        _located(m, argv[2:], state)
+    else:
+        _unknown(m, argv, state)
 
 
 def _builtin(m: Machine, argv: Argv, state: State) -> None:
@@ -385,7 +407,7 @@ BUILTINS: dict[str, Handler] = {
     "autoload": _nothing,
     "zmodload": _nothing,
     "times": _unknown,
-    "type": _unknown,
+    "type": _type,
     "dirs": _unknown,
     "bg": _unknown,
     "fg": _unknown,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chrono.scan.issuers import is_password, variable_issuer
+from chrono.scan.issuers import is_password, is_token, variable_issuer
 from chrono.scan.shell import globs
 from chrono.scan.shell.ansi import decode_ansi
 from chrono.scan.shell.arithmetic import Failed
@@ -188,7 +188,7 @@ def _environment(m: Machine, name: str, state: State) -> Value:
         return "1"
     value = state.environment(name)
     m.note_outside()
-    if ("_" in name or name[-8:] == "PASSWORD") and (is_password(name) or variable_issuer(name) is not None):
+    if ("_" in name or name[-8:] == "PASSWORD") and (is_password(name) or is_token(name) or variable_issuer(name)):
         m.note_sources((("printenv", name),))
     return value
 

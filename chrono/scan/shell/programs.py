@@ -255,6 +255,27 @@ def _git(m: Machine, args: Args, state: State) -> str:
     return "\0"
 
 
+def which(m: Machine, args: Sequence[str], state: State) -> str:
+    """The file that a name stands for along PATH: a line for each name; `/usr/bin/NAME` where it is not found here."""
+    out = []
+    for name in args:
+        if name.startswith("-"):
+            continue
+        if name == MANY_FIELDS or "\0" in name:
+            return "\0"
+        out.append((name if "/" in name else _in_path(m, name, state)) + "\n")
+    return "".join(out) if out else "\0"
+
+
+def _in_path(m: Machine, name: str, state: State) -> str:
+    folders = state.get("PATH")[0]
+    for folder in folders.split(":") if isinstance(folders, str) else ():
+        path = f"{folder.rstrip('/')}/{name}"
+        if folder[:1] == "/" and "\0" not in folder and m.world.lstat(path) is not None:
+            return path
+    return f"/usr/bin/{name}"
+
+
 def _base64_openssl(m: Machine, args: Args, state: State) -> str:
     """`openssl base64 -d` and `openssl enc -base64 -d`."""
     if args[:1] == ["enc"]:
@@ -287,6 +308,7 @@ _OWN: dict[str, Callable[[Machine, Args, State], str]] = {
     "rm": _nothing,
     "realpath": _realpath,
     "dd": _dd,
+    "which": which,
     "readlink": lambda m, args, state: _realpath(m, args, state) if "-f" in args else "\0",
     "whoami": _whoami,
     "id": _id,
