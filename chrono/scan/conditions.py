@@ -20,15 +20,16 @@ MAX_SQL_FILE_BYTES = 1_000_000
 
 
 class Case:
-    """One command, asked by many rules; `hits` are the places that the conditions of the rule at hand matched.
+    """One command, asked by many rules; `hits` are the places that the conditions of the rule at hand matched, `words`
+    all arguments as they stand, to rule out quickly what is not among them.
 
     `fetched` are the URLs of what the command runs and the same text has fetched before; None where it runs nothing
     such.
     """
 
     __slots__ = (
-        "_parsed", "_plain", "_usual", "command", "fetched", "fold", "ground", "hits", "names", "options", "skip",
-        "touches",
+        "_parsed", "_usual", "command", "fetched", "fold", "ground", "hits", "names", "options", "skip", "touches",
+        "words",
     )  # fmt: skip
 
     def __init__(
@@ -48,7 +49,7 @@ class Case:
         self.skip = 0
         self.hits: list[Spot] = []
         self._parsed: dict[int, Parsed] = {}
-        self._plain: frozenset[Word] | None = None
+        self.words = frozenset(command.argv[1:])
 
     def begin(self, options: Options | None) -> None:
         """Forgets what the last rule matched, and reads options the way the next one's pack says."""
@@ -63,13 +64,6 @@ class Case:
         if known is None:
             known = self._parsed[id(self.options)] = parse(self.command.argv, self.options)
         return known
-
-    @property
-    def words(self) -> frozenset[Word]:
-        """All arguments as they stand, to rule out quickly what is not among them."""
-        if self._plain is None:
-            self._plain = frozenset(self.command.argv[1:])
-        return self._plain
 
     @property
     def arguments(self) -> tuple[Word, ...]:

@@ -65,21 +65,24 @@ def findings_of(steps: tuple[Step, ...], ruleset: Ruleset, ground: Ground) -> li
     history = History()
     found: dict[tuple[object, ...], Finding] = {}
     unshown = kept([step.command for step in steps])
-    for at, step in enumerate(steps):
-        seen = not unshown or step.command.argv not in unshown
-        if step.command.seen != seen:
-            step = step._replace(command=step.command._replace(seen=seen))
-        step = _fed(step, steps[at - 1] if at else None, ground)
-        if only_asks_usage(step.command, ground.world.platform):
-            step = step._replace(command=asked(step.command))
-        if name_of(step.command) == "git":
-            step = step._replace(command=_with_places(step.command, ground, history))
-        last = at + 1 == len(steps)
-        for finding in _of_command(step, ruleset, ground, history, last):
+    before: Command | None = None
+    last = len(steps) - 1
+    for at, (command, followed) in enumerate(steps):
+        seen = not unshown or command.argv not in unshown
+        if command.seen != seen:
+            command = command._replace(seen=seen)
+        if before is not None:
+            command = _fed(command, before, ground)
+        before = steps[at].command
+        if only_asks_usage(command, ground.world.platform):
+            command = asked(command)
+        if name_of(command) == "git":
+            command = _with_places(command, ground, history)
+        for finding in _of_command(command, followed, ruleset, ground, history, at == last):
             key = (finding.rule, finding.span, finding.targets, finding.via)
             found.setdefault(key, finding)
-        if not last:  # what is remembered is remembered for those behind it
-            _remember(step.command, ground, history)
+        if at != last:  # what is remembered is remembered for those behind it
+            _remember(command, ground, history)
     return list(found.values())
 
 
@@ -89,21 +92,21 @@ def _with_places(command: Command, ground: Ground, history: History) -> Command:
     return with_address(command, history.remotes) if history.remotes else command
 
 
-def _fed(step: Step, before: Step | None, ground: Ground) -> Step:
+def _fed(command: Command, before: Command, ground: Ground) -> Command:
     """`bash <(curl …)`: what stands in the substitution feeds the command that reads its path."""
-    command = step.command
-    if before is None or not any(isinstance(w, str) and w.startswith("/dev/fd/") for w in command.argv[1:]):
-        return step
-    if before.command.argv[0] == "cat" and all(
-        isinstance(w, str) and w[:1] not in "/-" for w in before.command.argv[1:]
-    ):
+    for word in command.argv[1:]:
+        if isinstance(word, str) and word.startswith("/dev/fd/"):
+            break
+    else:
+        return command
+    if before.argv[0] == "cat" and all(isinstance(w, str) and w[:1] not in "/-" for w in before.argv[1:]):
         # A file of the project that is only passed on: its text has been looked at.
-        return step
-    feeding = (*before.command.upstream, before.command.argv)
+        return command
+    feeding = (*before.upstream, before.argv)
     argv = tuple(
         w for w in command.argv if not (isinstance(w, str) and w.startswith("/dev/fd/") and w not in ground.written)
     )
-    return step._replace(command=command._replace(argv=argv, upstream=(*command.upstream, *feeding)))
+    return command._replace(argv=argv, upstream=(*command.upstream, *feeding))
 
 
 def findings_of_writes(
@@ -119,10 +122,11 @@ def findings_of_writes(
     return found
 
 
-def _of_command(step: Step, ruleset: Ruleset, ground: Ground, history: History, last: bool) -> list[Finding]:
-    command = step.command
+def _of_command(
+    command: Command, followed: bool, ruleset: Ruleset, ground: Ground, history: History, last: bool
+) -> list[Finding]:
     found_by = history.find if command.via and command.via[-1].startswith("find -") else None
-    touches = () if _in_own_container(command) else touches_of(command, ground, found_by)
+    touches = () if command.via and _in_own_container(command) else touches_of(command, ground, found_by)
     if command.via and touches:
         touches = (*touches, *reached(command, touches, found_by, ground))
     if history.held:
@@ -133,10 +137,12 @@ def _of_command(step: Step, ruleset: Ruleset, ground: Ground, history: History, 
         touches = _without_own_results(touches, command, history, ground)
     if not last:
         history.held.update(holding.put_aside(command, touches, history.held, ground))
-    touches = _in_order(touches, command, history, ground)
-    if step.followed:
+    if touches:
+        touches = _in_order(touches, command, history, ground)
+    if followed:
         touches = tuple(touch for touch in touches if touch.spot.target.place != "unknown")
-    return _ask(command, touches, step.followed, ruleset, ground, _fetched(command, ground, history))
+    fetched = _fetched(command, ground, history) if history.fetched else None
+    return _ask(command, touches, followed, ruleset, ground, fetched)
 
 
 def _through_links(touches: tuple[Touch, ...], command: Command, history: History) -> Iterator[Touch]:
@@ -170,9 +176,7 @@ _OWN_CONTAINER = tuple(f"{name} {verb} " for name in ("docker", "podman", "nerdc
 
 def _in_own_container(command: Command) -> bool:
     """Whether it runs in a new container that sees no file of this machine: what it does to files goes with it."""
-    return bool(command.via) and any(
-        link.startswith(_OWN_CONTAINER) and not link.split(" ", 2)[2].startswith("-v ") for link in command.via
-    )
+    return any(link.startswith(_OWN_CONTAINER) and not link.split(" ", 2)[2].startswith("-v ") for link in command.via)
 
 
 def _ask(
@@ -187,12 +191,12 @@ def _ask(
     asked = program(ruleset, case.names)
     found = []
     for position in asked.chosen(case, ruleset):
-        ready = asked.ready(position)
-        if ready is None or (followed and ready.rule.score < FOLLOWED_SCORE):
+        rule, steps, options = asked.made[position]
+        if followed and rule.score < FOLLOWED_SCORE:
             continue
-        case.begin(ready.options)
-        if all_hold(ready.steps, case):
-            found.append(_finding(ready.rule, case))
+        case.begin(options)
+        if all_hold(steps, case):
+            found.append(_finding(rule, case))
     return found
 
 
@@ -205,7 +209,7 @@ def _finding(rule: Rule, case: Case) -> Finding:
     elif rule.targets == "none":
         targets = ()
     else:
-        targets = tuple(dict.fromkeys(spot.target for spot in case.hits))
+        targets = tuple(dict.fromkeys([spot.target for spot in case.hits]))
     return Finding(
         rule.id,
         rule.title,
@@ -224,16 +228,20 @@ def _finding(rule: Rule, case: Case) -> Finding:
 # --- order
 
 
+_TAKES_ALONG = ("delete-tree", "move")
+_OF_GIT = ("worktree", "untracked")
 _WATCHED = ("startup", "control", "dotfile", "system")
 """Places where a new file matters, whoever made its folder."""
 
 
 def _in_order(touches: tuple[Touch, ...], command: Command, history: History, ground: Ground) -> tuple[Touch, ...]:
     """Touches without what the same text made itself, and with what deleting a moved thing takes along."""
-    if not touches:
-        return touches
-    if not history.made and not history.moved and not any(t.how in ("delete-tree", "move") for t in touches):
-        return touches
+    if not history.made and not history.moved:
+        for touch in touches:
+            if touch.how in _TAKES_ALONG:
+                break
+        else:
+            return touches
     kept: list[Touch] = []
     for touch in touches:
         how, spot = touch
@@ -241,31 +249,22 @@ def _in_order(touches: tuple[Touch, ...], command: Command, history: History, gr
         if path is None:
             kept.append(touch)
             continue
-        if how in _DELETES:
+        if how in _DELETES and history.moved:
             taken = [m for m in history.moved if is_within(m.path, path)]
             kept.extend(Touch("delete-moved", moved.source) for moved in taken)
             if command.after == "success" and any(m.source.target.path == path for m in history.moved):
                 continue
-        own = spot.exists is False and any(is_within(path, made) for made in history.made)
-        if own and (how in _DELETES or spot.target.place not in _WATCHED):
-            continue
-        if spot.target.place in ("worktree", "untracked") and any(is_within(path, made) for made in history.made):
-            continue
+        if history.made and any(is_within(path, made) for made in history.made):
+            if spot.exists is False and (how in _DELETES or spot.target.place not in _WATCHED):
+                continue
+            if spot.target.place in _OF_GIT:
+                continue
         kept.append(touch)
         # A name that is known in part (`/tmp/x-*`) does not take its whole folder along.
         whole = spot.base is None or spot.sweep or spot.target.path != spot.base or ground.root == spot.base
-        if (
-            how in ("delete-tree", "move")
-            and whole
-            and spot.exists is not False
-            and spot.target.place not in ("control", "root")
-        ):
+        if how in _TAKES_ALONG and whole and spot.exists is not False and spot.target.place not in ("control", "root"):
             inside = ground.holds(path)
-            if (
-                inside is not None
-                and inside != spot.target.place
-                and spot.target.place not in ("worktree", "untracked")
-            ):
+            if inside is not None and inside != spot.target.place and spot.target.place not in _OF_GIT:
                 kept.append(Touch(how, spot._replace(target=spot.target._replace(place=inside))))
     return tuple(kept)
 
@@ -446,8 +445,6 @@ _RUNNERS = frozenset(
 
 def _fetched(command: Command, ground: Ground, history: History) -> tuple[str, ...] | None:
     """The URLs of what an earlier command has fetched and this one runs."""
-    if not history.fetched:
-        return None
     words: list[Word] = [command.argv[0]]
     name = command.argv[0]
     for path, urls in history.fetched.items():

@@ -60,13 +60,14 @@ class Program:
 
     `named` are those that a name selects, `always` those of them that may hold whatever the command is like; the
     others stand under the keys (see `_keys`) of which a command must have one. Patterns of many rules are held against
-    a word or a path at once: hardly any fits one of them.
+    a word or a path at once: hardly any fits one of them. `made` are those bound so far that can hold at all.
     """
 
     def __init__(self, ruleset: Ruleset, names: tuple[str, ...]) -> None:
         self.rules = ruleset.rules
         self.names = names
-        self._ready: dict[int, Ready | None] = {}
+        self.made: dict[int, Ready] = {}
+        self._never: set[int] = set()
         self._options: dict[Options, Options | None] = {habits_of(names)[0]: None}
         chosen: set[int] = set(ruleset.everywhere)
         for name in names:
@@ -108,10 +109,10 @@ class Program:
         if case.fold:
             chosen.update(self.named)
         else:
-            argv = case.command.argv
-            for word in self.by_word.keys() & argv[1:] if self.by_word else ():
-                chosen.update(self.by_word[word])
-            if self.by_text and self._fits(argv):
+            if self.by_word and not self.by_word.keys().isdisjoint(case.words):
+                for word in self.by_word.keys() & case.words:
+                    chosen.update(self.by_word[word])
+            if self.by_text and self._fits(case.command.argv):
                 chosen.update(self.by_text)
             for has, positions in self.by_need:
                 if has(case):
@@ -157,17 +158,20 @@ class Program:
 
     def ready(self, position: int) -> Ready | None:
         """The rule at a position; None where it cannot hold for this program."""
-        if position in self._ready:
-            return self._ready[position]
+        if position in self.made or position in self._never:
+            return self.made.get(position)
         rule = self.rules[position]
         steps = _bound(rule.matcher, self.names)
+        if steps is None:
+            self._never.add(position)
+            return None
         options = next((options for name, options in rule.options if names_fit(self.names, (name,), ())), None)
         if options is None:
             options = next((options for name, options in rule.options if _begins(self.names, name)), None)
         if options is not None:
             # One object for all that are alike: a command is taken apart once for each.
             options = self._options.setdefault(options, options)
-        made = self._ready[position] = None if steps is None else Ready(rule, steps, options)
+        made = self.made[position] = Ready(rule, steps, options)
         return made
 
 
@@ -333,7 +337,10 @@ def _any(case: Case, *parts: Part) -> bool:
     for steps, _, words in parts:
         if words is not None and given is not None and words.isdisjoint(given):
             continue
-        if all_hold(steps, case):
+        for ask, arguments in steps:  # as `all_hold`, of which this is most of the calls
+            if not ask(case, *arguments):
+                break
+        else:
             return True
         # What an alternative that fails has matched is none of the next one's business.
         del case.hits[hits:]

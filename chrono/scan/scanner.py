@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from chrono.scan.command import Command, Evaluation, LimitReached, Redirect, Refusal
 from chrono.scan.finding import Finding, Scan
+from chrono.scan.follow.programs import is_followed
 from chrono.scan.match import Step, findings_of, findings_of_writes
 from chrono.scan.paths import Ground, TooManyPlaces
 from chrono.scan.rule import Ruleset
@@ -132,20 +133,17 @@ class Walk:
         return found
 
     def _take(self, evaluation: Evaluation, *, depth: int, followed: bool) -> None:
-        self.refusals.extend(evaluation.refusals)
-        self.writes.extend(evaluation.writes)
-        self.files.extend(evaluation.files)
-        self.copies.extend(evaluation.copies)
-        for command in evaluation.commands:
+        commands, refusals, writes, files, copies = evaluation
+        self.refusals += refusals
+        self.writes += writes
+        self.files += files
+        self.copies += copies
+        for command in commands:
             self.steps.append(Step(command, followed))
-            if not command.builtin:
+            if not command.builtin and is_followed(command.argv):
                 self._follow(command, depth, followed, evaluation)
 
     def _follow(self, command: Command, depth: int, followed: bool, around: Evaluation) -> None:
-        from chrono.scan.follow.programs import is_followed
-
-        if not is_followed(command.argv[0], command.argv[1:]):
-            return
         from chrono.scan.follow.started import started
 
         for answer in started(command, self.world, depth=depth, files=tuple(self.files), copies=tuple(self.copies)):

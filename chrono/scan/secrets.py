@@ -25,11 +25,15 @@ Read = Callable[[Command], tuple[Touch, ...]]
 """What a command does to files (`scan.touch.touches_of`), for the programs that feed this one."""
 
 
+HELD_BY = frozenset(("dotfile", "home"))
+"""Classes of folders that may hold secrets."""
+
+
 def with_folders(touch: Touch, ground: Ground) -> Touch:
     """The touch with a folder of secrets taken for the secrets in it (`tar c ~/.ssh`, `chmod -R o+r ~/.ssh`)."""
     how, spot = touch
     path = spot.target.path
-    if how not in _TAKES or path is None or spot.target.place not in ("dotfile", "home"):
+    if how not in _TAKES or path is None or spot.target.place not in HELD_BY:
         return touch
     several = spot.kind == "dir" or spot.base is not None or spot.exists is None
     if several and _is_vault(path, ground) and not spot.target.shown.endswith(
@@ -93,7 +97,7 @@ def told(command: Command) -> Iterator[Touch]:
     """Secrets of the environment that a command shows by name (`echo $GITHUB_TOKEN`), as touches of kind "read"."""
     if not command.seen or any(redirect.op[:1] in ">&" and redirect.fd != 2 for redirect in command.redirects):
         return
-    if command.windows or _TELLS.isdisjoint(program_names(command.argv[0])):
+    if command.windows or TELLERS.isdisjoint(program_names(command.argv[0])):
         return
     for source in (command.argv, *command.upstream):
         if source[0] == "printenv" and (_is_password(source) or issuers.issuer_of(source) is not None):
@@ -116,7 +120,8 @@ def _is_all_it_posts(command: Command) -> bool:
     return any(isinstance(body, Pattern) and not any(body.pieces) for body in bodies)
 
 
-_TELLS = frozenset(("printenv", "echo", "printf", "cat"))
+TELLERS = frozenset(("printenv", "echo", "printf", "cat"))
+"""Programs that show what they are given."""
 
 
 def _token_shown(source: tuple[Word, ...]) -> str:
@@ -305,6 +310,9 @@ _SENDS: dict[str, Callable[[Command], Iterator[Word]]] = {
     **dict.fromkeys(("aws", "gsutil", "gcloud", "rclone", "mc", "s3cmd", "s5cmd", "az", "b2"), _to_bucket),
     **dict.fromkeys(("gh", "glab"), _to_hub),
 }
+SENDERS = frozenset((*_SENDS, "git"))
+"""Programs of which `sent` knows something."""
+
 _WITH_ADDRESS = frozenset("curl wget http https xh gh glab ssh invoke-webrequest invoke-restmethod".split())
 """Senders that say in an address whom they send to; a token may go to its own issuer."""
 

@@ -29,9 +29,9 @@ _ASSIGNMENTS = (("aws", "configure", "export-credentials"), ("op", "signin"))
 def kept(commands: Sequence[Command]) -> frozenset[Argv]:
     """The programs whose output is taken, by nobody who shows it; none where the environment is printed as well."""
     taken = [command for command in commands if not command.seen or (command.redirects and _throws_away(command))]
-    unseen = {command.argv for command in taken if not command.redirects or not _into_file(command)}
-    if not unseen:
+    if not taken:
         return frozenset()
+    unseen = {command.argv for command in taken if not command.redirects or not _into_file(command)}
     for command in commands:
         if command.seen and not (command.redirects and _throws_away(command)):
             unseen.discard(command.argv)

@@ -61,43 +61,85 @@ def touches_of(command: Command, ground: Ground, found_by: Command | None = None
 
     `found_by` is the `find` that starts the command for what it finds.
     """
-    touches = [secrets.with_folders(touch, ground) for touch in _own_touches(command, ground, found_by)]
+    traits = traits_of(command.argv[0], command.windows)
+    touches = _own_touches(command, traits, ground, found_by) if traits.name else []
+    if command.redirects:
+        touches.extend(redirect_touches(command.redirects, command, ground))
+    for at, touch in enumerate(touches):
+        if touch.spot.target.place in secrets.HELD_BY:
+            touches[at] = secrets.with_folders(touch, ground)
     if found_by is not None and any(touch.how == "read" for touch in touches):
         touches.extend(secrets.sought(found_by, ground))
-    touches.extend(secrets.sent(command, ground, lambda feeding: touches_of(feeding, ground)))
-    touches.extend(secrets.told(command))
+    if traits.sends:
+        touches.extend(secrets.sent(command, ground, lambda feeding: touches_of(feeding, ground)))
+    if traits.tells:
+        touches.extend(secrets.told(command))
     # A thousand redirections to one file are one thing that is done.
     return tuple(dict.fromkeys(touches)) if len(touches) > 1 else tuple(touches)
 
 
-def _own_touches(command: Command, ground: Ground, found_by: Command | None) -> list[Touch]:
-    names = program_names(command.argv[0])
-    touches: list[Touch] = []
+class Traits(NamedTuple):
+    """What the word that names a program tells of what it does to files.
+
+    `name`: the one of its names that is known here, "" where none is; `reader`: what tells its paths from its words,
+    None for a command of Windows. `sends`, `tells`: see `scan.secrets`.
+    """
+
+    name: str
+    reader: Reader | None
+    options: Options
+    sends: bool
+    tells: bool
+
+
+_TRAITS: dict[tuple[Word, bool], Traits] = {}
+
+
+def traits_of(program: Word, windows: bool) -> Traits:
+    """What a program is known for; `windows`: a shell of Windows runs it."""
+    key = (program, windows)
+    known = _TRAITS.get(key)
+    if known is None:
+        if len(_TRAITS) > 2000:
+            _TRAITS.clear()
+        known = _TRAITS[key] = _traits_of(program_names(program), windows)
+    return known
+
+
+def _traits_of(names: tuple[str, ...], windows: bool) -> Traits:
+    sends, tells = not secrets.SENDERS.isdisjoint(names), not secrets.TELLERS.isdisjoint(names)
     for name in names:
-        if wintouch.is_windows_command(name) or (command.windows and wintouch.knows(name)):
-            for how, word, last_link in wintouch.windows_claims(name, command):
-                spots = ground.spots(word, command.cwd, last_link=last_link, windows=True)
-                touches.extend(Touch(how, spot) for spot in spots)
-            break
+        if wintouch.is_windows_command(name) or (windows and wintouch.knows(name)):
+            return Traits(name, None, wintouch.windows_options(name), sends, tells)
         reader = _READERS.get(name)
-        if reader is None:
+        if reader is not None:
+            return Traits(name, reader, options_of(name), sends, tells)
+    return Traits("", None, GNU, sends, tells)
+
+
+def _own_touches(command: Command, traits: Traits, ground: Ground, found_by: Command | None) -> list[Touch]:
+    """What a program of a known name does, redirections aside."""
+    name, reader, options, _, _ = traits
+    touches: list[Touch] = []
+    if reader is None:
+        for how, word, last_link in wintouch.windows_claims(name, command):
+            for spot in ground.spots(word, command.cwd, last_link=last_link, windows=True):
+                touches.append(Touch(how, spot))
+        return touches
+    asked = Asked(command, name, parse(command.argv, options), ground)
+    if found_by is not None or (command.upstream and command.via):
+        listed = _listed(command, found_by)
+        if listed is not command:
+            asked = Asked(listed, name, parse(listed.argv, options), ground, True)
+    for claim in reader(asked):
+        if isinstance(claim, Touch):
+            touches.append(claim)
             continue
-        asked = Asked(_listed(command, found_by), name, parse(command.argv, options_of(name)), ground)
-        if asked.command is not command:
-            asked = asked._replace(parsed=parse(asked.command.argv, options_of(name)), listed=True)
-        for claim in reader(asked):
-            if isinstance(claim, Touch):
-                touches.append(claim)
-                continue
-            how, word, last_link = claim
-            if isinstance(word, str) and _is_remote(word, name):
-                continue
-            word = _emptied(how, word)
-            spots = ground.spots(word, command.cwd, last_link=last_link, windows=command.windows)
-            touches.extend(Touch(how, spot) for spot in spots)
-        break
-    if command.redirects:
-        touches.extend(redirect_touches(command.redirects, command, ground))
+        how, word, last_link = claim
+        if isinstance(word, str) and ":" in word and _is_remote(word, name):
+            continue
+        for spot in ground.spots(_emptied(how, word), command.cwd, last_link=last_link, windows=command.windows):
+            touches.append(Touch(how, spot))
     return touches
 
 
@@ -233,7 +275,8 @@ def _all(words: tuple[Word, ...], how: str, last_link: bool = False) -> Iterator
 def _rm(asked: Asked) -> Iterator[Claim | Touch]:
     parsed = asked.parsed
     tree = parsed.has_any(("-r", "-R", "--recursive"))
-    if lists_worktree(asked.command) and any(not isinstance(word, str) for word in asked.command.argv):
+    command = asked.command
+    if command.upstream and lists_worktree(command) and any(not isinstance(word, str) for word in command.argv):
         target = Target(asked.ground.root, "files that git lists", "worktree", True)
         return iter((Touch("delete", Spot(target, True, "dir")),))
     return _all(parsed.words, "delete-tree" if tree else "delete", True)

@@ -67,14 +67,28 @@ def git_verb(args: tuple[Word, ...]) -> tuple[Word | None, tuple[Word, ...]]:
     return None, ()
 
 
-def is_followed(word: Word, args: tuple[Word, ...] = ()) -> bool:
-    """Whether the program may start something that can be read: one of FOLLOWED, a path of its own, or git where it
+def is_followed(argv: tuple[Word, ...]) -> bool:
+    """Whether a command may start something that can be read: one of FOLLOWED, a path of its own, or git where it
     runs hooks."""
-    name = program_name(word)
-    if name == "git":
-        verb = git_verb(args)[0]
+    known = _MAY_START.get(argv[0])
+    if known is None:
+        if len(_MAY_START) > 2000:
+            _MAY_START.clear()
+        known = _MAY_START[argv[0]] = _may_start(argv[0])
+    if known and program_name(argv[0]) == "git":
+        verb = git_verb(argv[1:])[0]
         return isinstance(verb, str) and verb not in _GIT_STARTS_NOTHING
-    if name.lower().endswith((".vbs", ".vbe", ".wsf")):
+    return known
+
+
+_MAY_START: dict[Word, bool] = {}
+"""By the word that names the program."""
+
+
+def _may_start(word: Word) -> bool:
+    """What the name alone tells; of git, that it depends on the verb."""
+    name = program_name(word)
+    if name == "git" or name.lower().endswith((".vbs", ".vbe", ".wsf")):
         return True
     if name in FOLLOWED or name.rstrip("0123456789.-").lower() in FOLLOWED:
         return True

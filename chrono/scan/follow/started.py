@@ -33,7 +33,7 @@ def started(
     they count before the disk, the last one first; `copies` are (absolute path, the file it was copied from). A file
     that is missing, or compiled, is no answer at all. Never raises. specs: scanner section 4.
     """
-    if not is_followed(command.argv[0], command.argv[1:]):
+    if not is_followed(command.argv):
         return ()
     from chrono.scan.follow.consoles import from_console
     from chrono.scan.follow.make import from_make

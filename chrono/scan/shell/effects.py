@@ -10,6 +10,11 @@ from chrono.scan.shell.shells import STDIN_NAMES
 from chrono.scan.shell.state import Argv, State
 from chrono.scan.shell.values import MANY_FIELDS
 
+PROGRAMS = frozenset(
+    ("cp", "mv", "ln", "install", "curl", "wget", "sed", "gsed", "perl", "git", "mkdir", "dd"),
+)  # fmt: skip
+"""Those that `on_files` knows."""
+
 
 def on_files(m: Machine, name: str, argv: Argv, state: State) -> None:
     """Remembers what the program leaves in files, where that matters for what runs later."""

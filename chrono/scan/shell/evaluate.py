@@ -53,22 +53,25 @@ def evaluate(
     if len(text) > MAX_TEXT_CHARS:
         return Evaluation((), (Refusal("limit", "the text is longer than 1 MB", whole),))
     text = clean(text)
-    variables = dict(env)
-    runs = []
-    for one in dialects_of(dialect, text):
+    environment = world.env
+    if env:
+        variables = dict(env)
 
         def environment(name: str) -> str | None:
             found = variables.get(name)
             return found if found is not None else world.env(name)
 
+    runs = []
+    for one in dialects_of(dialect, text):
         machine = Machine(world, PORTS, one, argv0, environment, via)
         state = State(environment, cwd or world.cwd)
         state.params = tuple(map(from_word, args))
         state.stdin = None if stdin is None else from_word(stdin)
-        state.feeds = tuple(tuple(map(from_word, feed)) for feed in feeds)
-        if variables:
+        if feeds:
+            state.feeds = tuple([tuple(map(from_word, feed)) for feed in feeds])
+        if env:
             state.vars = {name: (value,) for name, value in env}
-            state.exported = frozenset(variables)
+            state.exported = frozenset(state.vars)
         if lines and span is not None and via:
             machine.origin = origin_of(text, len(via) - 1, span)
         runs.append(_run(machine, state, text, span, whole))
@@ -93,15 +96,10 @@ def _run(m: Machine, state: State, text: str, span: tuple[int, int] | None, whol
         m.refuse(Refusal("limit", "the text is nested too deeply", whole))
     except Exception as failure:
         m.refuse(Refusal("error", f"it could not be evaluated ({type(failure).__name__}: {failure})", whole))
-    files = tuple(
-        [
-            (path, content)
-            for path, content in m.files.items()
-            if content is not None and "\0" not in content and "\0" not in path and _is_file(path)
-        ]
-    )
     commands = tuple(dict.fromkeys(m.commands)) if len(m.commands) > 1 else tuple(m.commands)
-    return Evaluation(commands, tuple(m.refusals), tuple(dict.fromkeys(m.writes)), files, tuple(m.copies.items()))
+    writes = tuple(dict.fromkeys(m.writes)) if m.writes else ()
+    files = _known_files(m) if m.files else ()
+    return Evaluation(commands, tuple(m.refusals), writes, files, tuple(m.copies.items()))
 
 
 def _run_grammar(
@@ -120,6 +118,15 @@ def _run_grammar(
     if parsed.fault is not None:
         at = (parsed.fault.at, parsed.fault.at) if span is None else span
         m.refuse(Refusal("unparsed", parsed.fault.why, at))
+
+
+def _known_files(m: Machine) -> tuple[tuple[str, str], ...]:
+    """The files that the text has written, those whose names and contents are known."""
+    return tuple(
+        (path, content)
+        for path, content in m.files.items()
+        if content is not None and "\0" not in content and "\0" not in path and _is_file(path)
+    )
 
 
 def _is_file(path: str) -> bool:

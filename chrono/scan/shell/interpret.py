@@ -54,11 +54,11 @@ MAX_RECURSIONS = 100
 def run_node(m: Machine, node: Node, state: State) -> None:
     kind = type(node)
     if kind is Simple:
-        m.each(lambda s: run_simple(m, node, s), state)  # type: ignore[arg-type]
+        m.each(run_simple, node, state)
         return
     run = _WALK[kind]
     if kind in _EXPANDING:
-        m.each(lambda s: run(m, node, s), state)
+        m.each(run, node, state)
     else:
         run(m, node, state)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from chrono.scan.command import Command, LimitReached, Redirect, Refusal
+from chrono.scan.command import Command, LimitReached, Redirect, Refusal, Word
 from chrono.scan.shell.ansi import from_bytes
 from chrono.scan.shell.choices import Choices
 from chrono.scan.shell.lexer import Budget
@@ -19,6 +19,10 @@ from chrono.scan.shell.syntax import Assign, Body, Node, Process, Subst
 from chrono.scan.shell.values import clean, file_key, to_word
 from chrono.scan.world import Read, World
 from chrono.tuples import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 MAX_STEPS = 4000
 MAX_ROUNDS = 300
@@ -254,27 +258,27 @@ class Machine:
             state.cwds = (str(value),)
         return value
 
-    def each(self, run: Callable[[State], None], state: State) -> None:
-        """Runs once for each combination of the alternatives that come up."""
+    def each(self, run: Callable[[Machine, Any, State], None], node: Node, state: State) -> None:
+        """Runs a node once for each combination of the alternatives that come up."""
         frame = self.save()
         self.choices = None
-        self._attempt(run, state)
+        try:
+            run(self, node, state)
+        except Aborted:
+            state.status = NONZERO_STATUS
         # Read anew: running sets it.
         choices: Choices | None = self.choices
         if choices is not None:
             settle(state)
             while choices.advance():
                 other = choices.snapshot.copy()
-                self._attempt(run, other)
+                try:
+                    run(self, node, other)
+                except Aborted:
+                    other.status = NONZERO_STATUS
                 settle(other)
                 state.join(other)
         self.restore(frame)
-
-    def _attempt(self, run: Callable[[State], None], state: State) -> None:
-        try:
-            run(state)
-        except Aborted:
-            state.status = NONZERO_STATUS
 
     # What is remembered about words.
 
@@ -312,36 +316,26 @@ class Machine:
 
     def emit(self, argv: Argv, state: State, *, builtin: bool = False, label: str = "") -> None:
         """Reports one command, once for each folder it can run in."""
-        words = tuple([word if "\0" not in word else to_word(word) for word in argv])
+        words: tuple[Word, ...] = argv
+        if "\0" in "".join(argv):
+            words = tuple([word if "\0" not in word else to_word(word) for word in argv])
         stdin = None
         if state.stdin is not None and state.stdin != "\0":
             stdin = to_word(state.stdin)
         assigns = tuple((name, to_word(value)) for name, value in self.assigns) if self.assigns else ()
         upstream = tuple(tuple(map(to_word, feed)) for feed in state.feeds) if state.feeds else ()
         env = self._exported(state) if state.exported else ()
-        chain = self.chain()
-        via = (*chain, label) if label else chain
-        span = self.span()
+        via, span = (self.via, self.here) if self.origin is None else (self.chain(), self.origin.span)
+        if label:
+            via = (*via, label)
         unset = tuple(self.unset) if self.unset else ()
         for cwd in state.cwds:
+            folder = cwd if "\0" not in cwd else to_word(cwd)
+            # Without the constructor of the class, as above.
             self.commands.append(
-                Command(
-                    words,
-                    via,
-                    span,
-                    to_word(cwd),
-                    self.redirects,
-                    stdin,
-                    upstream,
-                    assigns,
-                    self.after,
-                    env,
-                    builtin,
-                    unset,
-                    False,
-                    state.outs is None,
-                )
-            )
+                _new(Command, (words, via, span, folder, self.redirects, stdin, upstream, assigns, self.after, env,
+                               builtin, unset, False, state.outs is None))
+            )  # fmt: skip
 
     def _exported(self, state: State) -> tuple[tuple[str, str], ...]:
         found = []

@@ -49,7 +49,11 @@ def run_simple(m: Machine, node: Simple, state: State) -> None:
     if not argv:
         _only_assigns(m, node, state, streams)
     elif not (state.aliases and _alias(m, node, argv, state, streams)):
-        _with_assigns(m, node, tuple(argv), state, streams)
+        if node.assigns or streams is not NO_STREAMS:
+            _with_assigns(m, node, tuple(argv), state, streams)
+        else:
+            m.redirects = m.assigns = ()
+            run_program(m, tuple(argv), state, True, True)
     if m.processes:
         _run_processes(m, argv, state)
 

@@ -562,3 +562,5 @@ _OWN: dict[str, Callable[[Argv, State], list[Inner]]] = {
     "npm": _npm,
     **dict.fromkeys(("mvn", "mvnw", "mvnd"), _maven),
 }
+HANDING_ON = _OWN.keys() | _TEXT_OPTIONS.keys() | _REST_OPTIONS.keys() | _OPERAND_TEXTS
+"""Programs that `hidden` knows."""

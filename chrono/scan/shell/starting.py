@@ -78,6 +78,9 @@ def run_program(m: Machine, argv: Argv, state: State, functions: bool, builtins:
 
 def _emit(m: Machine, argv: Argv, state: State, *, builtin: bool = False) -> None:
     """Reports a command. For one that runs code, what its words or its script were made of counts as feeding it."""
+    if not m.sources and not m.file_sources:
+        m.emit(argv, state, builtin=builtin)
+        return
     name = base_name(argv[0])
     sources: list[Argv] = list(m.sources) if name in _RUNNERS or name in _SENDERS else []
     if m.file_sources and (name in _RUNNERS or "/" in argv[0]):
@@ -106,22 +109,26 @@ def _start(m: Machine, argv: Argv, state: State) -> None:
     for inner in wrappers.peel(name, argv, state):
         run_inner(m, inner, state)
         wrapped = True
-    for inner in sinks.hidden(name, argv, state):
+    for inner in sinks.hidden(name, argv, state) if name in sinks.HANDING_ON else ():
         side = state.copy()
         side.outs = None
         run_inner(m, inner, side)
-    if "/" in argv[0] and "\0" not in argv[0]:
+    if m.files and "/" in argv[0] and "\0" not in argv[0]:
         _own_script(m, argv, state)
-    before = m.begin_sources()
-    if state.outs is not None:
-        if not wrapped:
-            state.write(_output(m, argv, state))
-    elif name in ("tee", "sponge"):
-        _output(m, argv, state)
-    effects.on_files(m, name, argv, state)
-    m.end_sources(before)
-    m.sources = before
+    if state.outs is not None or name in _LEAVING_FILES:
+        before = m.begin_sources()
+        if state.outs is not None:
+            if not wrapped:
+                state.write(_output(m, argv, state))
+        elif name in _WRITING_ON:
+            _output(m, argv, state)
+        effects.on_files(m, name, argv, state)
+        m.sources = before
     state.status = UNKNOWN_STATUS
+
+
+_WRITING_ON = frozenset(("tee", "sponge"))
+_LEAVING_FILES = effects.PROGRAMS | _WRITING_ON
 
 
 def _output(m: Machine, argv: Argv, state: State) -> str:

@@ -502,4 +502,4 @@ def test_every_program_that_a_follower_asks_for_is_followed() -> None:
                 asked |= {part.value for part in ast.walk(node) if isinstance(part, ast.Constant)}
     names = {name for name in asked if isinstance(name, str) and name.strip("0123456789.-")}
     assert len(names) > 70
-    assert [name for name in sorted(names) if not is_followed(name)] == []
+    assert [name for name in sorted(names) if not is_followed((name,))] == []
