@@ -17,6 +17,7 @@ from chrono.workspace.trust import newest_policy, now_under
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from chrono.agents.protocol import Call
+    from chrono.audit.append import Writing
     from chrono.canonical import Json
     from chrono.guard.caller import Caller
     from chrono.guard.recall import Earlier
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from chrono.policy.approvals import Grant
     from chrono.policy.model import Verdict
     from chrono.scan.finding import Scan
+    from chrono.workspace.ring import Also
     from chrono.workspace.savepoints import Saved
 
 MESSAGE_CHARS = 120
@@ -55,10 +57,11 @@ class _Said(NamedTuple):
     salt: bytes | None
 
 
-def savepoint(call: Call, caller: Caller, place: Place, *, hinted: bool = False) -> Saved:
+def savepoint(call: Call, caller: Caller, place: Place, *, hinted: bool = False, also: Also | None = None) -> Saved:
     """The savepoint before the call; the existing one where nothing changed. Raises Locked, StoreError, OSError.
 
     `hinted`: nothing about the call leans on it, so that the kernel's notices may stand in for looking everywhere.
+    `also` records the call in the savepoint's turn of the log (`workspace.savepoints.save`).
     """
     from chrono.workspace.savepoints import save
 
@@ -80,14 +83,19 @@ def savepoint(call: Call, caller: Caller, place: Place, *, hinted: bool = False)
         trailers=tuple((key, _line(value, TRAILER_CHARS)) for key, value in trailers),
         timeout_s=HOOK_WAIT_S,
         hinted=hinted,
+        also=also,
     )
 
 
-def record(call: Call, caller: Caller, place: Place, judged: Judged) -> None:
-    """One `command` or `file` record of the decision; it is on the disk when this returns.
+def record(call: Call, caller: Caller, place: Place, judged: Judged, writing: Writing | None = None) -> None:
+    """One `command` or `file` record of the decision; it is on the disk when this returns, or when `writing` ends.
 
     Raises as `AuditLog`; Denied where the approval that it leans on was used already.
     """
+    if writing is None:
+        with place.log.writing(HOOK_WAIT_S) as turn:
+            record(call, caller, place, judged, turn)
+        return
     said = _said(call)
     verdict, saved = judged.verdict, judged.saved
     act = Act(
@@ -106,15 +114,14 @@ def record(call: Call, caller: Caller, place: Place, judged: Judged) -> None:
     # The machine's log also records calls in strangers' projects, under policies that come and go.
     log, now = place.log, judged.policy_sha256 if place.own or place.root is None else ""
     before = newest_policy(place.home, log.log_id) if now else ""
-    with log.writing(HOOK_WAIT_S) as writing:
-        if judged.grant is not None:
-            from chrono.workspace.approvals import spend
+    if judged.grant is not None:
+        from chrono.workspace.approvals import spend
 
-            spend(place.home, log.place, judged.grant)
-        if now and before and before != now:
-            changed = Act(policy_sha256=now, more=(("before", before),))
-            writing.append(Entry("policy.changed", Actor(source="chrono"), changed))
-        writing.append(Entry(_kind(call), actor(call, caller), act))
+        spend(place.home, log.place, judged.grant)
+    if now and before and before != now:
+        changed = Act(policy_sha256=now, more=(("before", before),))
+        writing.append(Entry("policy.changed", Actor(source="chrono"), changed))
+    writing.append(Entry(_kind(call), actor(call, caller), act))
     _keep_raw(call, caller, place, said)
     if now and before != now:
         now_under(place.home, log.log_id, now)

@@ -15,13 +15,15 @@ from chrono.tuples import NamedTuple
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from chrono.agents.protocol import AgentAdapter
+    from chrono.audit.append import Writing
     from chrono.guard.caller import Caller
     from chrono.guard.resources import Place, Resources
     from chrono.policy.approvals import Grant, Subject
-    from chrono.policy.model import Policy, Verdict
+    from chrono.policy.model import Policy, Provisional, Verdict
     from chrono.scan.finding import Scan
     from chrono.scan.rule import Ruleset
     from chrono.scan.world import World
+    from chrono.workspace.savepoints import Saved
 
 
 def answer(adapter_name: str, payload: bytes, caller: Caller, resources: Resources) -> Reply:
@@ -75,8 +77,7 @@ def judge(call: Call, caller: Caller, resources: Resources) -> Decision:
 
 
 def _before(call: Call, caller: Caller, place: Place, resources: Resources) -> Decision:
-    from chrono.guard import effects
-    from chrono.policy.decide import decide, settle
+    from chrono.policy.decide import decide
     from chrono.workspace.config import hold_adapter
 
     book = resources.rulebook(place)
@@ -84,29 +85,76 @@ def _before(call: Call, caller: Caller, place: Place, resources: Resources) -> D
     scan = scan_of(call, book.rules, resources.world(place, caller.environ))
     provisional = decide(scan, book.policy, project=place.root, writes=_written(call))
     waiting = _waiting(provisional.if_covered, call, scan, place, book.policy)
-    cover = saved = None
+    case = _Case(call, caller, place, book.policy, scan, provisional, waiting)
     may_run = told(provisional.if_covered, call) != "block" or waiting.grant is not None
-    if may_run and _needs_savepoint(call, scan, caller) and place.own:
+    if not (may_run and _needs_savepoint(call, scan, caller) and place.own):
+        outcome = _conclude(case, None)
+    else:
         leans = provisional.if_covered.findings or scan.findings or scan.refusals
         hinted = not leans and place.root is not None and resources.may_hint(place.root, caller.environ)
-        saved = effects.savepoint(call, caller, place, hinted=hinted)
-        cover = saved.cover
-    verdict = settle(provisional, cover)
+        outcome = _saved_first(case, hinted)
+    commit = outcome.saved.commit if outcome.saved is not None else None
+    if outcome.decision == "allow":
+        return Decision(outcome.decision, "", commit)
+    asked, verdict = outcome.asked, outcome.verdict
+    word = _leave(asked, outcome.why, call, caller, place, verdict) if asked is not None else None
+    return Decision(outcome.decision, wording.verdict(verdict, outcome.decision, call, word), commit)
+
+
+class _Case(NamedTuple):
+    """A call as far as it can be judged before there is a savepoint."""
+
+    call: Call
+    caller: Caller
+    place: Place
+    policy: Policy
+    scan: Scan
+    provisional: Provisional
+    waiting: _Waiting
+
+
+class _Outcome(NamedTuple):
+    """What became of a call, as it is recorded. `asked`: what a person may still approve, or `why` nobody can."""
+
+    decision: str
+    verdict: Verdict
+    saved: Saved | None
+    asked: Subject | None
+    why: str
+
+
+def _saved_first(case: _Case, hinted: bool) -> _Outcome:
+    """Takes the savepoint; the call is decided and recorded in the savepoint's own turn of the log, with one sync."""
+    from chrono.guard import effects
+
+    found: list[_Outcome] = []
+
+    def conclude(saved: Saved, writing: Writing | None) -> None:
+        found.append(_conclude(case, saved, writing))
+
+    effects.savepoint(case.call, case.caller, case.place, hinted=hinted, also=conclude)
+    return found[0]
+
+
+def _conclude(case: _Case, saved: Saved | None, writing: Writing | None = None) -> _Outcome:
+    """Decides, now that it is known what a savepoint covers, and records it."""
+    from chrono.guard import effects
+    from chrono.policy.decide import settle
+
+    call, waiting = case.call, case.waiting
+    verdict = settle(case.provisional, saved.cover if saved is not None else None)
     decision = told(verdict, call)
     if waiting.subject is None:
-        waiting = _waiting(verdict, call, scan, place, book.policy)
-    if verdict.decision == "ask" and waiting.grant is not None:
+        waiting = _waiting(verdict, call, case.scan, case.place, case.policy)
+    asks = verdict.decision == "ask"
+    grant = waiting.grant if asks else None
+    if grant is not None:
         decision = "allow"
-    asked = waiting.subject if verdict.decision == "ask" and decision == "block" else None
-    grant = waiting.grant if verdict.decision == "ask" else None
+    asked = waiting.subject if asks and decision == "block" else None
     request = asked.id if asked is not None else None
-    outcome = effects.Judged(scan, verdict, decision, book.policy.sha256, saved, grant, request)
-    effects.record(call, caller, place, outcome)
-    if decision == "allow":
-        return Decision(decision, "", saved.commit if saved is not None else None)
-    word = _leave(asked, waiting.why, call, caller, place, verdict) if asked is not None else None
-    reason = wording.verdict(verdict, decision, call, word)
-    return Decision(decision, reason, saved.commit if saved is not None else None)
+    judged = effects.Judged(case.scan, verdict, decision, case.policy.sha256, saved, grant, request)
+    effects.record(call, case.caller, case.place, judged, writing)
+    return _Outcome(decision, verdict, saved, asked, waiting.why)
 
 
 class _Waiting(NamedTuple):

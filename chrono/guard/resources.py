@@ -70,7 +70,8 @@ class Rulebook(NamedTuple):
 class Resources:
     """Opened projects, logs and rules. Safe to use from several threads; `holding` serialises calls of one project.
 
-    `stays`: this process goes on after a call, so that the kernel's notices between two calls are of use.
+    `stays`: this process goes on after a call. So the kernel's notices between two calls are of use, and `settle` is
+    called after each.
     """
 
     def __init__(self, *, stays: bool = False) -> None:
@@ -109,6 +110,8 @@ class Resources:
         layout = find_project(real)
         ws = self._own(layout, home, environ)
         log = ws.log if ws is not None else self._machine_log(home, environ)
+        if ws is not None and self._stays:
+            ws.store.stays = True
         if ws is not None and self.may_hint(ws.root, environ):
             ws.store.use_hints()
             self._hinted[ws.root] = ws
@@ -204,6 +207,13 @@ class Resources:
     def may_hint(self, root: str, environ: Mapping[str, str]) -> bool:
         """Whether savepoints of the project at `root` may be hinted ones (`store.hints`)."""
         return self._stays and root not in self._unhinted and environ.get("CHRONO_HINTS", HINTS) == "auto"
+
+    def settle(self) -> None:
+        """After a call, with nobody waiting: makes durable what its savepoint left for now. Raises StoreError."""
+        with self._guard:
+            opened = list(self._projects.values())
+        for ws in opened:
+            ws.settle()
 
     def check_hints(self) -> Iterator[str]:
         """After a call, with nobody waiting: see `guard.rechecking`. Gives what is worth a note.

@@ -301,6 +301,7 @@ class Service:
                 reply.append((found.stdout, found.stderr, found.exit_code))
             finally:
                 done.set()
+                self._settle()
                 self._check_hints()
                 self._leave()
 
@@ -313,6 +314,12 @@ class Service:
         body = wire.pack((stdout, stderr, b"%d" % code))
         connection.settimeout(READ_S)
         connection.sendall(wire.sealed(self._key, body, request.nonce, request.body))
+
+    def _settle(self) -> None:
+        try:
+            self._resources.settle()
+        except Exception as error:
+            note(self._log, f"a savepoint's ref is not synced yet, the next one sees to it: {error}")
 
     def _check_hints(self) -> None:
         try:

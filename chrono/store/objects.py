@@ -10,7 +10,7 @@ import errno
 import hashlib
 import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Protocol
 
@@ -170,12 +170,13 @@ class Objects:
             raise
         return size, _stream(fd, oid, size, inflater, first)
 
-    def refresh_time(self, oid: bytes) -> None:
-        """A loose object that is used again counts as new, so that pruning by age spares it."""
+    def refresh_time(self, oid: bytes) -> bool:
+        """A loose object that is used again counts as new, so that pruning by age spares it. Whether it is loose."""
         try:
             os.utime(self.path(oid), follow_symlinks=False)
         except OSError:
-            pass
+            return False
+        return True
 
     def close(self) -> None:
         self._packs.close()
@@ -326,13 +327,22 @@ class NewObjects:
         self._known.add(oid)
         return oid
 
-    def flush(self) -> None:
-        """Makes everything taken so far durable, then visible. Raises StoreError (no space, I/O error, …)."""
+    @property
+    def is_packing(self) -> bool:
+        """Whether it took so many objects that they go into a pack."""
+        return self._pack is not None
+
+    def flush(self, along: Sequence[bytes] = ()) -> None:
+        """Makes everything taken so far durable, then visible, and its names durable: two rounds of syncs in all.
+
+        `along`: files that were written without a sync; they and their names become durable in the same rounds.
+        Raises StoreError (no space, I/O error, …).
+        """
         with _failing_as_store():
             if self._pack is not None:
                 self._pack.finish()
                 self._pack = None
-            self._write_loose()
+            self._write_loose(along)
             self._disk.fsync_folders(sorted(self._folders))
             self._folders.clear()
 
@@ -373,20 +383,28 @@ class NewObjects:
                 f"another object already has the id {oid.hex()}",
                 "this looks like a forged SHA-1 collision; find the file that changed last and remove it",
             )
-        self._objects.refresh_time(oid)
+        if self._objects.refresh_time(oid):
+            self._folders.add(os.path.dirname(self._objects.path(oid)))  # who made it may have died before syncing that
         self._known.add(oid)
         return True
 
-    def _write_loose(self) -> None:
+    def _write_loose(self, along: Sequence[bytes]) -> None:
         """All contents first, then one round of syncs, which the file system can serve at once, then the names."""
         written: list[tuple[bytes, bytes, int]] = []
+        others: list[int] = []
         try:
+            for path in along:
+                try:
+                    others.append(os.open(path, READ_FILE))
+                except FileNotFoundError:
+                    pass
+                self._folders.add(os.path.dirname(path))
             for oid, (kind, data) in self._held.items():
                 temp = self._temp()
                 fd = self._disk.create(temp, 0o444)
                 written.append((temp, oid, fd))
                 self._disk.write(fd, deflate(b"%s %d\0%s" % (kind, len(data), data)))
-            self._disk.fsync_all([fd for _, _, fd in written])
+            self._disk.fsync_all([*(fd for _, _, fd in written), *others])
             for temp, oid, _ in written:
                 self._name(temp, oid)
         except BaseException:
@@ -394,7 +412,7 @@ class NewObjects:
                 _remove(temp, self._disk)
             raise
         finally:
-            for _, _, fd in written:
+            for fd in [*(fd for _, _, fd in written), *others]:
                 os.close(fd)
         self._held.clear()
 

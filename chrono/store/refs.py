@@ -50,6 +50,8 @@ class Refs:
         self._packed: dict[str, str] = {}
         self._packed_stamp: tuple[int, int, int] | None = None
         self._packed_names: dict[str, list[str]] = {}
+        self._late: dict[bytes, str] = {}
+        self._durable = (b"", "")
 
     def read(self, name: str) -> str | None:
         """The object id a ref holds, or None. An empty file, which a power cut can leave, counts as no ref."""
@@ -131,8 +133,29 @@ class Refs:
         fd = self._lock(path + b".lock", "HEAD")
         self._replace(fd, path, b"ref: " + name.encode("utf-8", "surrogateescape") + b"\n")
 
-    def update(self, name: str, old: str | None, new: str | None) -> None:
-        """Compare and swap; None stands for "no such ref". Durable when it returns. Raises Conflict, StoreError."""
+    def doubt(self, name: str) -> None:
+        """`name` may have been written without a sync: `late` has its file until that is made up for."""
+        found = self.read(name)
+        if found is not None and (self._path(name), found) != self._durable:
+            self._late[self._path(name)] = found
+
+    @property
+    def late(self) -> dict[bytes, str]:
+        """Files of refs that may not be durable yet, and what they hold."""
+        return dict(self._late)
+
+    def caught_up(self, late: dict[bytes, str]) -> None:
+        """Notes that these files, and their names, are durable now."""
+        for path, oid in late.items():
+            if self._late.get(path) == oid:
+                self._late.pop(path, None)
+            self._durable = (path, oid)
+
+    def update(self, name: str, old: str | None, new: str | None, *, durable: bool = True) -> None:
+        """Compare and swap; None stands for "no such ref". Raises Conflict, StoreError.
+
+        Durable when it returns, or `late` (not `durable`): after a power cut the ref may be missing or empty then.
+        """
         path = self._path(check_name(name))
         try:
             self._make_folders(path)
@@ -152,7 +175,9 @@ class Refs:
                 self._unlock(fd, path + b".lock")
                 self._disk.fsync_folder(os.path.dirname(path))
             else:
-                self._replace(fd, path, new.encode("ascii") + b"\n")
+                self._replace(fd, path, new.encode("ascii") + b"\n", durable=durable)
+                if not durable:
+                    self._late[path] = new
         except OSError as error:
             raise StoreError(f"{name} could not be written: {error.strerror}") from error
 
@@ -252,18 +277,20 @@ class Refs:
         except OSError:
             pass
 
-    def _replace(self, fd: int, path: bytes, data: bytes) -> None:
+    def _replace(self, fd: int, path: bytes, data: bytes, *, durable: bool = True) -> None:
         """Writes the lock file (open as `fd`) and renames it over `path`."""
         lock = path + b".lock"
         try:
             self._disk.write(fd, data)
-            self._disk.fsync(fd)
+            if durable:
+                self._disk.fsync(fd)
             self._disk.rename(lock, path)
         except BaseException:
             self._unlock(fd, lock)
             raise
         os.close(fd)
-        self._disk.fsync_folder(os.path.dirname(path))
+        if durable:
+            self._disk.fsync_folder(os.path.dirname(path))
 
     def _make_folders(self, path: bytes) -> None:
         missing = []

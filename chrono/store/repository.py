@@ -60,6 +60,7 @@ class Store:
     Reading needs no lock. Every method that writes (capture, write_commit, move_ref, remember, begin, apply,
     finish) must run inside `with store.lock(timeout_s):`. A Store may live as long as a resident process: what other
     processes wrote is noticed at the next call. Raises StoreError where the repository cannot be read or written.
+    `stays`: the process will call `settle` soon after each savepoint, so a ref may wait for that (`move_ref`).
     """
 
     def __init__(self, layout: ProjectLayout, *, writable: bool, disk: Disk) -> None:
@@ -75,6 +76,8 @@ class Store:
         self._holder: int | None = None
         self._swept = False
         self._captured: tuple[Capture, Found, Rules] | None = None
+        self._new: NewObjects | None = None
+        self.stays = False
         self._hints: Hints | None = None
 
     @classmethod
@@ -123,6 +126,7 @@ class Store:
                 yield
             finally:
                 self._holder = None
+                self._new = None
                 if self._captured is not None:
                     # Folders scanned in place, whose objects no savepoint is known to hold.
                     self._captured = None
@@ -135,7 +139,7 @@ class Store:
     # --- capture
 
     def capture(self, *, hinted: bool = False) -> Capture:
-        """Scans the whole work tree and writes what is new; every object is durable when it returns.
+        """Scans the whole work tree; what is new becomes durable with the commit that holds it (`write_commit`).
 
         `hinted`: folders that the kernel would have told of need not be looked at, if `hints` are to be had.
         """
@@ -153,9 +157,10 @@ class Store:
                 found = unchanged
             else:
                 found = Scan(self._root, self._memory.base(rules), rules, sink, racy_from_ns, hints).run()
-                sink.flush()
+                if sink.is_packing:
+                    sink.flush()  # much to write: not while the audit log is held
         except BaseException as error:
-            self._captured = None
+            self._captured = self._new = None
             self._memory.forget()
             sink.abandon()
             if isinstance(error, OSError):
@@ -172,7 +177,7 @@ class Store:
             found.written,
             not is_hinted,
         )
-        self._captured = (capture, found, rules)
+        self._captured, self._new = (capture, found, rules), sink
         return capture
 
     def _tick_ns(self) -> int:
@@ -199,6 +204,7 @@ class Store:
         if self.content(commit) != capture.content:
             raise StoreError(f"savepoint {commit} does not hold this capture")
         _, found, rules = self._captured
+        self._flush()
         self._captured = None
         self._memory.keep(found.root, found.touched, found.gone, commit, rules)
         if self._hints is not None:
@@ -229,8 +235,9 @@ class Store:
         at_ns: int,
         author: str,
     ) -> CommitId:
-        """Writes a durable commit; no ref names it yet. `trailers` must hold `Chrono-Kind`.
+        """Writes a commit; it and what was captured for it are durable when it returns, and no ref names it yet.
 
+        The refs that waited for a sync (`move_ref`) are durable then, too. `trailers` must hold `Chrono-Kind`.
         Whatever `message` and the values contain, they cannot forge a trailer. Raises ValueError for a malformed
         trailer key, StoreError where the commit cannot be written.
         """
@@ -238,7 +245,18 @@ class Store:
         raw = encode(TreeId(content.tree), content.meta, parents, author, at_ns, message, trailers)
         if content.meta is not None:
             self._hold_metadata(content.meta)
-        return CommitId(self._put(b"commit", raw))
+        if self._new is None:
+            self._new = NewObjects(self._objects)
+        commit = CommitId(self._new.put(b"commit", raw).hex())
+        self._flush()
+        return commit
+
+    def _flush(self) -> None:
+        """Makes what was captured durable, and the refs that wait for it."""
+        sink, self._new, late = self._new, None, self._refs.late
+        if sink is not None:
+            sink.flush(tuple(late))
+            self._refs.caught_up(late)
 
     def _put(self, kind: bytes, data: bytes) -> str:
         sink = NewObjects(self._objects)
@@ -253,6 +271,7 @@ class Store:
         name = meta.encode()
         if any(entry.name == name for entry in entries):
             return
+        self._flush()
         entries.append(tree.TreeEntry(name, tree.FILE, bytes.fromhex(meta)))
         self._refs.update(META, old, self._put(b"tree", tree.build(entries)))
 
@@ -292,12 +311,27 @@ class Store:
         """The ref of the current branch: "refs/heads/main" after create."""
         return self._refs.head()
 
-    def move_ref(self, name: str, old: CommitId | None, new: CommitId | None) -> None:
-        """Compare and swap; `old` None: it must not exist, `new` None: delete it. Raises Conflict."""
+    def move_ref(self, name: str, old: CommitId | None, new: CommitId | None, *, may_wait: bool = False) -> None:
+        """Compare and swap; `old` None: it must not exist, `new` None: delete it. Raises Conflict.
+
+        `may_wait`: where the process `stays`, a new ref becomes durable with the next commit, or by `settle`. Only
+        for a ref that can be made again, from the log: a power cut may take it.
+        """
         self._require_lock()
         if new is not None:
             self._history.raw(new)
-        self._refs.update(name, old, new)
+        self._refs.update(name, old, new, durable=not (may_wait and self.stays and old is None))
+
+    def doubt_ref(self, name: str) -> None:
+        """Another process may have moved `name` and ended before it was durable: the next commit sees to it."""
+        self._refs.doubt(name)
+
+    def settle(self) -> None:
+        """Makes the refs durable that wait for it. Needs no lock. Raises StoreError."""
+        late = self._refs.late
+        if late:
+            NewObjects(self._objects).flush(tuple(late))
+            self._refs.caught_up(late)
 
     def set_head(self, name: str) -> None:
         """Makes `name` ("refs/heads/x") the current branch. Raises StoreError."""

@@ -50,7 +50,8 @@ class Content(NamedTuple):
 
 
 class Capture(NamedTuple):
-    """The work tree as of a scan; all its objects are on the disk. `full`: no hint spared it looking at a folder.
+    """The work tree as of a scan; its objects become durable with a commit of it. `full`: no hint spared it looking
+    at a folder.
 
     `file_count` files and links are held, `changed_count` of them are new, changed or gone since the last savepoint.
     `live` names SQLite databases that had a write-ahead log beside them. `written` are (path, time in ns) of new and

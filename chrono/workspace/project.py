@@ -122,6 +122,11 @@ class Workspace:
         """The policy that holds here now. Raises PolicyError."""
         return effective_policy(self.layout, self.home)
 
+    def settle(self) -> None:
+        """Makes durable what a savepoint could leave for after the answer. Raises StoreError."""
+        if self._store is not None:
+            self._store.settle()
+
     def close(self) -> None:
         """Closes what was opened; it opens again by itself."""
         if self._log is not None:

@@ -76,13 +76,16 @@ def recover_locked(ws: Workspace, by: Actor, *, timeout_s: float, abort: bool = 
     return done
 
 
-# Only the newest anchor can lack its ref: the ring is turned under the store lock, after this recovery.
+# Only the newest anchor can lack its ref: the ring is turned under the store lock, after this recovery, and before
+# its record is written the ref of the anchor before it is made durable (`doubt_ref`).
 def _recover_ref(ws: Workspace, anchor: LastAnchor | None, by: Actor, timeout_s: float) -> Recovered:
     if anchor is None:
         return Recovered()
     store = ws.store
     rescue = f"refs/chrono/rescue/{anchor.op}"
     now = store.ref(anchor.ref)
+    if now == anchor.commit:
+        store.doubt_ref(anchor.ref)
     if anchor.commit in (now, store.ref(rescue)):
         return Recovered()
     try:

@@ -21,13 +21,16 @@ from chrono.workspace.project import HOOK_WAIT_S
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from chrono.audit.append import Writing
     from chrono.audit.record import Act, Actor
     from chrono.canonical import Json
     from chrono.store.snapshot import Capture, Content, Skip
     from chrono.workspace.project import Workspace
 
+    Also = Callable[["Saved", Writing | None], None]
+
 STEPS = ("objects", "commit", "record", "ref", "cache")
-"""The steps of the ring in order (specs: audit section 4); a crash test stops after each."""
+"""The steps of the ring in order (specs: audit section 4, decision 116); a crash test stops after each."""
 
 _TIMES_CHARS = 8_000
 """Longer paths than this in all are not noted: a record has only so much room."""
@@ -84,8 +87,12 @@ def save_locked(
     timeout_s: float = HOOK_WAIT_S,
     at_step: AtStep = go_on,
     hinted: bool = False,
+    also: Also | None = None,
 ) -> Saved:
-    """Takes a savepoint as `savepoints.save` does, for a caller that holds the store lock and has recovered."""
+    """Takes a savepoint as `savepoints.save` does, for a caller that holds the store lock and has recovered.
+
+    `also` is called here only where a savepoint is made.
+    """
     store = ws.store
     capture = store.capture(hinted=hinted)
     if act is not None:
@@ -102,7 +109,12 @@ def save_locked(
     else:
         ref, old = store.next_auto_ref() if kind == "auto" else store.next_rescue_ref(), None
     note = RingNote(kind, message, by, _with_times(act, capture), trailers, ref, old, (head,) if head else ())
-    commit = turn_ring(ws, capture.content, note, timeout_s=timeout_s, at_step=at_step)
+
+    def record_more(commit: CommitId, writing: Writing) -> None:
+        if also is not None:
+            also(_saved(ws, commit, True, capture), writing)
+
+    commit = turn_ring(ws, capture.content, note, timeout_s=timeout_s, at_step=at_step, record_more=record_more)
     store.remember(capture, commit)
     at_step("cache")
     return _saved(ws, commit, True, capture)
@@ -163,17 +175,26 @@ def _tracked(path: str, kind: str, root: str) -> bool:
 
 
 def turn_ring(
-    ws: Workspace, content: Content, note: RingNote, *, timeout_s: float, at_step: AtStep = go_on
+    ws: Workspace,
+    content: Content,
+    note: RingNote,
+    *,
+    timeout_s: float,
+    at_step: AtStep = go_on,
+    record_more: Callable[[CommitId, Writing], None] | None = None,
 ) -> CommitId:
-    """Commit, record, ref: steps 2 to 5 of the ring, under the store lock, with durable objects.
+    """Commit, record, ref: steps 2 to 5 of the ring, under the store lock.
 
     The record is number `size` of the log, and the commit's `Chrono-Audit` names the root of the records before it:
-    each proves the other. Raises Locked, StoreError, AuditTampered, AuditUnverifiable, KeyRefused, OSError.
+    each proves the other. `record_more` may write further records under the same lock and sync; what it raises is
+    raised when the savepoint is whole. Raises Locked, StoreError, AuditTampered, AuditUnverifiable, KeyRefused,
+    OSError.
     """
     from chrono.audit.record import Anchor, Entry
 
     store = ws.store
     op = OpId(os.urandom(16).hex())
+    failed: Exception | None = None
     with ws.log.writing(timeout_s) as writing:
         commit = store.write_commit(
             content,
@@ -193,7 +214,14 @@ def turn_ring(
         digest = sha256(store.raw_commit(commit)).hexdigest()
         anchor = Anchor(commit, digest, content.tree, ref=note.ref, old=note.old, op=op)
         writing.append(Entry(note.event, note.by, note.act, anchor))
+        if record_more is not None:
+            try:
+                record_more(commit, writing)
+            except Exception as error:
+                failed = error
     at_step("record")
-    store.move_ref(note.ref, note.old, commit)
+    store.move_ref(note.ref, note.old, commit, may_wait=True)  # the record can make it again
     at_step("ref")
+    if failed is not None:
+        raise failed
     return commit

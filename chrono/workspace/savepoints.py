@@ -12,6 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from chrono.audit.record import Act, Actor
     from chrono.workspace.project import Workspace
+    from chrono.workspace.ring import Also
 
 __all__ = ["STEPS", "AtStep", "Saved", "cover_of", "save"]
 
@@ -27,12 +28,15 @@ def save(
     timeout_s: float = HOOK_WAIT_S,
     at_step: AtStep = go_on,
     hinted: bool = False,
+    also: Also | None = None,
 ) -> Saved:
     """Takes a savepoint of the work tree after a full scan, or a `hinted` one where the store uses hints.
 
     `kind`: "manual" (on the branch), "auto" (on a ref of its own) or "rescue" (the same, and always a new commit).
-    `trailers` are further ones, such as `Chrono-Agent`; `act` goes into the audit record. Raises Denied where the
-    project is not this home's own, Locked, StoreError; a savepoint that did not happen is never returned.
+    `trailers` are further ones, such as `Chrono-Agent`; `act` goes into the audit record. `also` is called once with
+    what is saved, and with the log held where it can write its own record into the same turn, else None. Raises Denied
+    where the project is not this home's own, Locked, StoreError, and what `also` raises; a savepoint that did not
+    happen is never returned.
     """
     from chrono.workspace.recover import recover_locked
     from chrono.workspace.upkeep import after_savepoint
@@ -41,8 +45,19 @@ def save(
     with ws.store.lock(timeout_s):
         recover_locked(ws, by, timeout_s=timeout_s)
         saved = save_locked(
-            ws, kind, message, by, act=act, trailers=trailers, timeout_s=timeout_s, at_step=at_step, hinted=hinted
+            ws,
+            kind,
+            message,
+            by,
+            act=act,
+            trailers=trailers,
+            timeout_s=timeout_s,
+            at_step=at_step,
+            hinted=hinted,
+            also=also,
         )
     if saved.created:
         after_savepoint(ws, saved.commit)
+    elif also is not None:
+        also(saved, None)
     return saved
