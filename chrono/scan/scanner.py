@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from chrono.scan.follow.started import Started
 
 MAX_SCRIPTS = 16
+MAX_STARTED = 120
+"""Texts that one command starts, however often the same: twelve scripts that each start two would be 4,096."""
+MAX_STARTED_CHARS = 2_000_000
 MAX_TEXT = 1_000_000
 SHELLS = ("bash", "sh", "zsh", "dash", "ksh", "fish", "powershell", "pwsh", "cmd")
 
@@ -39,8 +42,8 @@ def scan(text: str, ruleset: Ruleset, world: World, *, shell: str = "bash") -> S
     """Everything known about one command text.
 
     `shell` is the shell that would run it: "bash", "sh", "zsh", "powershell" or "cmd". Files that the text starts are
-    followed (4 deep, 16 of them, 1 MB each); more is refused. Whatever is not foreseen is a Refusal, never an exception
-    and never silence.
+    followed (12 deep, 16 of them, 1 MB each and 2 MB in all); more is refused. Whatever is not foreseen is a Refusal,
+    never an exception and never silence.
     """
     return _guarded(lambda: _scan(text, ruleset, world, shell), text)
 
@@ -119,6 +122,8 @@ class Walk:
         self._scripts: set[str] = set()
         self._open: list[tuple[object, ...]] = []
         self._beside = False
+        self._started = 0
+        self._started_chars = 0
 
     def text(self, text: str, shell: str) -> None:
         """Evaluates the outermost text."""
@@ -159,8 +164,10 @@ class Walk:
                 self._scripts.add(answer.path)
             if answer.path is not None and answer.sha256 is not None:
                 self.followed[answer.path] = answer.sha256
-            if len(self._scripts) > MAX_SCRIPTS:
-                self.refusals.append(Refusal("limit", f"it starts more than {MAX_SCRIPTS} scripts", command.span))
+            excess = self._excess(answer)
+            if excess:
+                if not answer.beside:
+                    self.refusals.append(Refusal("limit", excess, command.span))
                 return
             self._open.append(key)
             refused, scripts = len(self.refusals), set(self._scripts)
@@ -179,6 +186,16 @@ class Walk:
                 del self.refusals[refused:]
                 self._scripts = scripts
             self._open.pop()
+
+    def _excess(self, answer: Started) -> str:
+        """What there would be too much of if this text were followed too; "" where it is within the limits."""
+        if len(self._scripts) > MAX_SCRIPTS:
+            return f"it starts more than {MAX_SCRIPTS} scripts"
+        self._started += 1
+        self._started_chars += len(answer.text)
+        if self._started > MAX_STARTED:
+            return f"it starts more than {MAX_STARTED} commands through others"
+        return f"it starts more than {MAX_STARTED_CHARS} characters" if self._started_chars > MAX_STARTED_CHARS else ""
 
     def _counts_as_followed(self, answer: Started, around: bool) -> bool:
         """Inline code and files that the text itself writes are the user's own words; a file on disk is not."""

@@ -5,9 +5,18 @@ Running a source is left to `reading`.
 
 from __future__ import annotations
 
+from chrono.scan.code import tree
+from chrono.scan.code.modules import Reader
 from chrono.scan.code.python_library import PythonLibrary
 from chrono.scan.code.python_reader import read_python
 from chrono.scan.code.reading import Language
+
+
+def _read_otherwise(source: str, read: Reader, telling: tuple[str, ...]) -> tuple[tree.Node, ...]:
+    from chrono.scan.code.python_versions import read_tolerantly
+
+    return read_tolerantly(source, read, telling)
+
 
 LANGUAGE = Language(
     "Python",
@@ -20,5 +29,6 @@ LANGUAGE = Language(
         ).split()
     ),
     loads_modules=True,
+    read_otherwise=_read_otherwise,
     longest=300_000,  # compiling costs 3 us a byte
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from chrono.scan.code import tree
 from chrono.scan.code.arguments import argument_values
 from chrono.scan.code.effects import Effects
 from chrono.scan.code.frames import Library
@@ -27,7 +28,7 @@ class Language(NamedTuple):
 
     `telling` are words of which every call with an effect needs one: a source of more than 60 KB without any is not
     read. `loads_modules`: files of the project that it imports are run too. One of more than `longest` characters is
-    refused.
+    refused. `read_otherwise` reads what the reader calls a SyntaxError, where another version of the language would.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Language(NamedTuple):
     telling: tuple[str, ...]
     loads_modules: bool = False
     longest: int | None = None
+    read_otherwise: Callable[[str, Reader, tuple[str, ...]], tuple[tree.Node, ...]] | None = None
 
 
 def run_source(
@@ -71,7 +73,7 @@ def run_source(
         machine = Machine(language.library(), effects, argument_values(name, args))
         if language.loads_modules:
             machine.modules = Modules(language.read, MAX_MODULES_BESIDE if beside else MAX_MODULES)
-        machine.run_program(language.read(source), called=called)
+        machine.run_program(_read(language, source), called=called)
     except SyntaxError as error:
         # The interpreter here would not run it either, but the one that is meant may be another (older, or newer).
         if tells:
@@ -87,3 +89,15 @@ def run_source(
         why = f"{name} could not be read to its end ({type(error).__name__})"
         effects.refusals.append(Refusal("unparsed", why, span))
     return effects.evaluation()
+
+
+def _read(language: Language, source: str) -> tuple[tree.Node, ...]:
+    try:
+        return language.read(source)
+    except SyntaxError as error:
+        if language.read_otherwise is None:
+            raise
+        try:
+            return language.read_otherwise(source, language.read, language.telling)
+        except SyntaxError:
+            raise error from None

@@ -15,7 +15,8 @@ from chrono.scan.world import World
 
 __all__ = ["MAX_DEPTH", "Started", "started"]
 
-MAX_DEPTH = 4
+MAX_DEPTH = 12
+"""Deeper than anybody writes by hand; what is followed is bounded by its number and its size before (decision 120)."""
 
 
 def started(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 
 import pytest
 from hypothesis import given, settings
@@ -63,10 +64,25 @@ def test_a_text_that_names_more_files_than_are_looked_at_is_refused(ruleset: Rul
 
 
 def test_scripts_nested_too_deeply_are_refused(ruleset: Ruleset) -> None:
-    files = {f"s{n}.sh": f"sh s{n + 1}.sh\n" for n in range(8)}
+    files = {f"s{n}.sh": f"sh s{n + 1}.sh\n" for n in range(14)}
     found = scan("sh s0.sh", ruleset, world(**{f"{PROJECT}/{name}": text for name, text in files.items()}))
     assert [refusal.kind for refusal in found.refusals] == ["limit"]
     assert decision(found, covered=True) == "block"
+
+
+def test_a_long_chain_of_scripts_is_followed_to_its_end(ruleset: Ruleset) -> None:
+    for last, stopped in (("rm -rf ~", True), ("eslint .", False)):
+        names = "abcdefgh"
+        scripts = {one: f"npm run {other}" for one, other in zip(names, names[1:], strict=False)} | {"h": last}
+        here = world(**{f"{PROJECT}/package.json": json.dumps({"scripts": scripts})})
+        assert (decision(scan("npm run a", ruleset, here), covered=True) != "allow") == stopped
+
+
+def test_scripts_that_each_start_two_others_are_refused_before_they_cost_much(ruleset: Ruleset) -> None:
+    files = {f"s{n}.sh": f"sh s{n + 1}.sh $1a\nsh s{n + 1}.sh $1b\n" for n in range(12)}
+    found = scan("sh s0.sh x", ruleset, world(**{f"{PROJECT}/{name}": text for name, text in files.items()}))
+    assert {refusal.kind for refusal in found.refusals} == {"limit"}
+    assert len(found.commands) < 400
 
 
 def test_more_scripts_than_are_read_are_refused(ruleset: Ruleset) -> None:
