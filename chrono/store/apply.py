@@ -25,6 +25,7 @@ from chrono.tuples import NamedTuple
 Blob = Callable[[bytes], tuple[int, Iterator[bytes]]]
 """A blob by its 20-byte id: its size in bytes, and its content in pieces."""
 
+_PLACED = ("write", "link")
 _CHUNK_BYTES = 1 << 20
 _RESTORED_BITS = 0o7777 & ~SET_ID
 
@@ -150,12 +151,9 @@ class Applier:
                 self._disk.syncfs(self._handles.fd(b""))
         finally:
             os.close(stage_fd)
-        return Restored(self._done("write", "link"), self._done("delete"), (*self._plan.left, *self._left))
-
-    def _done(self, *acts: str) -> int:
-        """How many steps of these acts were not spared."""
-        paths = [os.fsencode(step.path) for step in self._plan.steps if step.act in acts]
-        return sum(not self._is_spared(path) for path in paths)
+        done = [step.act for _, step, path in steps if not self._is_spared(path)]
+        written = done.count("write") + done.count("link")
+        return Restored(written, done.count("delete"), (*self._plan.left, *self._left))
 
     def _take_away(self, steps: list[tuple[int, Step, bytes]]) -> None:
         """Files first, then folders, the deepest first."""
@@ -228,7 +226,7 @@ class Applier:
                 except OSError as error:
                     self._spare(path, error)
         for number, step, path in steps:
-            if step.act in ("write", "link") and not self._is_spared(path):
+            if step.act in _PLACED and not (self._spared and self._is_spared(path)):
                 try:
                     self._place(number, step, path, stage_fd)
                 except OSError as error:

@@ -60,12 +60,12 @@ def _hand_owner(disk: Disk, new: tuple[bytes, int], uid: int, gid: int) -> bool:
 def _hand_attributes(disk: Disk, old: tuple[bytes, int], new: tuple[bytes, int]) -> bool:
     if not hasattr(os, "listxattr"):
         return False
-    source, target = _by_descriptor(old), _by_descriptor(new)
+    source = _by_descriptor(old)
     changed = False
     try:
         for name in os.listxattr(source, follow_symlinks=False):
             if name.startswith("user.") or name == _ACL:
-                disk.setxattr(target, name, os.getxattr(source, name, follow_symlinks=False))
+                disk.setxattr(_by_descriptor(new), name, os.getxattr(source, name, follow_symlinks=False))
                 changed = True
     except OSError:  # a file system without them, or no /proc: the content is what counts
         pass

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import stat
 from collections.abc import Callable, Iterable, Iterator
+from stat import S_ISDIR
 
 from chrono.store import tree
 from chrono.store.metadata import Metadata
@@ -16,7 +17,7 @@ from chrono.tuples import NamedTuple
 ReadTree = Callable[[bytes], bytes]
 
 _TYPES = {tree.FOLDER: stat.S_IFDIR, tree.LINK: stat.S_IFLNK}
-_USUAL = ((b"100644", stat.S_IFREG, tree.FILE), (b"100755", stat.S_IFREG, tree.EXECUTABLE))
+_USUAL = ((b"100644 ", stat.S_IFREG, tree.FILE), (b"100755 ", stat.S_IFREG, tree.EXECUTABLE))
 
 
 class Entry(NamedTuple):
@@ -102,8 +103,8 @@ class Contents:
         while stack:
             for found in stack[-1]:
                 path, old, new = found
-                below_old = old.oid if old is not None and old.is_folder else None
-                below_new = new.oid if new is not None and new.is_folder else None
+                below_old = old.oid if old is not None and S_ISDIR(old.mode) else None
+                below_new = new.oid if new is not None and S_ISDIR(new.mode) else None
                 # Two folders of the same mode differ only by what is in them, which is told by itself.
                 inside = below_old is not None and below_new is not None
                 if old != new and not (inside and old is not None and new is not None and old.mode == new.mode):
@@ -130,8 +131,7 @@ class Contents:
         usual = {} if meta.files else {digits: kind | meta.usual(folder, mode) for digits, kind, mode in _USUAL}
         found = {}
         for row in rows:
-            digits, _, name = row[:-21].partition(b" ")
-            mode = usual.get(digits)
+            mode, name = usual.get(row[:7]), row[7:-21]
             if mode is None or b"/" in name or name.startswith(ESCAPE):
                 for file, entry in _by_name((row,)).items():
                     found[file] = self.entry(folder + b"/" + file if folder else file, entry)

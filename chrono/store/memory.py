@@ -83,15 +83,14 @@ class Memory:
         return cached.root if cached is not None and cached.rules == rules.fingerprint else None
 
     def vouching(self, commit: CommitId) -> Believed:
-        """A function that gives the id the cache vouches for at a path in `commit`, if its stat is what it saw."""
+        """A function that gives the id the cache vouches for at a place in `commit`, if its stat is what it saw."""
         cached = self._in_memory()
         if cached is None or cached.head.hex() != commit:
-            return lambda path, found: None
+            return lambda folder, name, found: None
         folders = {folder.path: folder for folder in cached.root.walk()}
 
-        def believed(path: bytes, found: os.stat_result) -> str | None:
-            parent, _, name = path.rpartition(b"/")
-            folder = folders.get(parent)
+        def believed(place: bytes, name: bytes, found: os.stat_result) -> str | None:
+            folder = folders.get(place)
             if folder is None:
                 return None
             index = bisect_left(folder.names, name)

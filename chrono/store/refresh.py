@@ -51,9 +51,11 @@ class Refresh:
                     _drop(folder, name)
                 elif step.act == "rmdir":
                     self._remove(folder, path)
-                elif step.new is not None and step.new.is_folder:
+                elif step.new is None:
+                    continue
+                elif step.new.is_folder:
                     self._enter(folder, path, step.new.mode)
-                elif step.new is not None:
+                else:
                     self._enter_file(handles, folder, name, step.new, self._placed.get(number))
         return tuple(self._gone)
 

@@ -10,6 +10,7 @@ import errno
 import os
 import stat
 from collections.abc import Callable
+from stat import S_ISREG
 
 from chrono.errors import Conflict
 from chrono.ids import CommitId
@@ -93,9 +94,10 @@ class Planner:
         if new is None:
             if old is not None:
                 self._step("rmdir" if old.is_folder else "delete", path, old, None)
-            return
-        if old is None:
+        elif old is None:
             self._create(handles, path, new)
+        elif S_ISREG(old.mode) and S_ISREG(new.mode):
+            self._step("chmod" if old.oid == new.oid else "write", path, old, new)
         elif old.is_folder and new.is_folder:
             self._step("chmod", path, old, new)
         elif old.is_folder:
@@ -103,8 +105,6 @@ class Planner:
         elif new.is_folder:
             self._step("delete", path, old, None)
             self._step("mkdir", path, None, new)
-        elif old.oid == new.oid and not old.is_link and not new.is_link:
-            self._step("chmod", path, old, new)
         else:
             self._step("link" if new.is_link else "write", path, old, new)
 
@@ -169,6 +169,10 @@ def _leads_to(path: bytes, scopes: tuple[bytes, ...]) -> bool:
 def _lstat(handles: FolderHandles, path: bytes) -> os.stat_result | None:
     """What is at `path` below folders only; None where nothing is, or a link or file stands in its way."""
     folder, _, name = path.rpartition(b"/")
+    return _lstat_in(handles, folder, name)
+
+
+def _lstat_in(handles: FolderHandles, folder: bytes, name: bytes) -> os.stat_result | None:
     try:
         return os.stat(name, dir_fd=handles.fd(folder), follow_symlinks=False)
     except OSError as error:
@@ -177,8 +181,9 @@ def _lstat(handles: FolderHandles, path: bytes) -> os.stat_result | None:
         raise
 
 
-Believed = Callable[[bytes, os.stat_result], str | None]
-"""The object id that the stat cache vouches for, given what lstat says now; None where it must be read."""
+Believed = Callable[[bytes, bytes, os.stat_result], str | None]
+"""The object id that the stat cache vouches for, given a folder, a name in it and what lstat says now; None where it
+must be read."""
 
 
 def check(root: bytes, plan: RestorePlan, believed: Believed) -> None:
@@ -186,13 +191,13 @@ def check(root: bytes, plan: RestorePlan, believed: Believed) -> None:
     deleted: set[str] = set()
     with FolderHandles(root) as handles:
         for step in plan.steps:
-            path = os.fsencode(step.path)
+            folder, _, name = os.fsencode(step.path).rpartition(b"/")
             try:
-                found = _lstat(handles, path)
+                found = _lstat_in(handles, folder, name)
                 if step.old is None:
                     same = found is None or step.path in deleted
                 else:
-                    same = found is not None and _is_still(handles, path, found, step, believed)
+                    same = found is not None and _is_still(handles, folder, name, found, step.old, believed)
             except OSError as error:
                 raise Conflict(f"{step.path} cannot be read: {error.strerror}", _AGAIN) from None
             if not same:
@@ -204,22 +209,23 @@ def check(root: bytes, plan: RestorePlan, believed: Believed) -> None:
 _AGAIN = "nothing was touched; try again"
 
 
-def _is_still(handles: FolderHandles, path: bytes, found: os.stat_result, step: Step, believed: Believed) -> bool:
-    old = step.old
-    if old is None or stat.S_IFMT(found.st_mode) != stat.S_IFMT(old.mode):
+def _is_still(
+    handles: FolderHandles, folder: bytes, name: bytes, found: os.stat_result, old: Entry, believed: Believed
+) -> bool:
+    kind = stat.S_IFMT(old.mode)
+    if stat.S_IFMT(found.st_mode) != kind:
         return False
-    if old.is_folder:
+    if kind == stat.S_IFDIR:
         return True
-    oid = believed(path, found)
+    oid = believed(folder, name, found)
     if oid is None:
-        oid = _hash(handles, path, old)
+        oid = _hash(handles, folder, name, old)
     return oid == old.oid
 
 
-def _hash(handles: FolderHandles, path: bytes, entry: Entry) -> str:
+def _hash(handles: FolderHandles, folder: bytes, name: bytes, entry: Entry) -> str:
     import hashlib
 
-    folder, _, name = path.rpartition(b"/")
     fd = handles.fd(folder)
     if entry.is_link:
         return object_id(b"blob", os.readlink(name, dir_fd=fd)).hex()
