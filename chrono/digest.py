@@ -23,6 +23,8 @@ else:
         from hashlib import sha1 as _sha1
         from hashlib import sha256 as _sha256
 
+short_sha256 = _sha256
+"""What `hashlib.sha256` gives, for what is known to be short: a tree of hashes is made of nothing else."""
 LARGE_BYTES = 1 << 18
 """From here on OpenSSL, several times faster by the byte, is worth its start."""
 

@@ -221,8 +221,7 @@ def _acquire(path: str, deadline: float, timeout_s: float) -> int:
         try:
             if (_try_lock(fd) or lock_in_line(fd, deadline, path)) and _same_file(fd, path):
                 # one width, so that no truncation is needed: that costs ten times the rest on ext4
-                note = b"pid %-16d\n" % os.getpid()
-                os.pwrite(fd, note, 0) if hasattr(os, "pwrite") else os.write(fd, note)
+                write_at(fd, b"pid %-16d\n" % os.getpid(), 0)
                 return fd
         except OSError as error:
             os.close(fd)

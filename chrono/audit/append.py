@@ -399,8 +399,8 @@ class AuditLog:
             raise OSError(errno.ENOSPC, "only part of an audit record could be written", self.place.log)
 
     def _write_head(self, tail: Tail, note: str) -> None:
-        size, leaf = _size_leaf(tail)
-        head.write(self._files.head, head.Head(self.log_id, size, tail.offset, leaf, tuple(tail.tree.hashes), note))
+        tree, leaf, offset = tail
+        head.write(self._files.head, head.Head(self.log_id, tree.size, offset, leaf, tuple(tree.hashes), note))
 
     def _take_back(self, tail: Tail) -> None:
         """Nobody was told of the record: better none than one without witness."""

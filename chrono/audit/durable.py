@@ -26,14 +26,15 @@ PATIENCE_S = 0.1
 def settle(fd: int, path: str, size: int, witness: Witness, at_step: Callable[[str], None]) -> None:
     """Returns when the first `size` records of the log `fd` are on the disk and the witness says so. Raises OSError.
 
-    Whoever has the turn (a lock on the open log at `path` that only orders these calls; nothing rests on it) speaks
-    for all records that the witness had seen before the sync began; the others find themselves acknowledged by it.
+    Whoever has the turn (a lock on the open log at `path` that only orders these calls; nothing rests on it) and had to
+    wait for it speaks for all records that the witness had seen before the sync began; the others find themselves
+    acknowledged by it.
     """
-    turn = _turn(fd, path, size, witness)
-    if turn is None:
-        return
+    turn, waited = _turn(fd, path)
     try:
-        covered = _written(fd, path, size, witness) if turn else size
+        if waited and witness.news().acknowledged >= size:
+            return
+        covered = _written(fd, path, size, witness) if waited else size
         os.fdatasync(fd)
         at_step("synced")
         witness.acknowledged(covered)
@@ -42,24 +43,19 @@ def settle(fd: int, path: str, size: int, witness: Witness, at_step: Callable[[s
             flock(fd, LOCK_UN)
 
 
-def _turn(fd: int, path: str, size: int, witness: Witness) -> bool | None:
-    """True: it is this writer's turn; False: there are no turns here, or it waited for long enough; None: somebody
-    else's sync covered its record."""
+def _turn(fd: int, path: str) -> tuple[bool, bool]:
+    """Whether it is this writer's turn now, and whether it waited for it. No turn: there are none here, or it waited
+    for long enough."""
     if not _TURNS:
-        return False
+        return False, False
     try:
         flock(fd, LOCK_EX | LOCK_NB)
     except BlockingIOError:
-        if not lock_in_line(fd, time.monotonic() + PATIENCE_S, path):
-            return False
+        turn = lock_in_line(fd, time.monotonic() + PATIENCE_S, path)
+        return turn, turn
     except OSError:
-        return False
-    else:
-        return True
-    if witness.news().acknowledged < size:
-        return True
-    flock(fd, LOCK_UN)
-    return None
+        return False, False
+    return True, False
 
 
 def _written(fd: int, path: str, size: int, witness: Witness) -> int:

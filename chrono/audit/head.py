@@ -36,11 +36,9 @@ def write(fd: int, head: Head) -> None:
     """Writes `head` into the slot of its size's last bit, one `pwrite`. Not synced: it is a cache."""
     # By hand, since each append pays for it; `_slot` reads it back as canonical JSON, and a test compares the two.
     hashes = ",".join([f'"{part.hex()}"' for part in head.hashes])
-    note = head.note.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-    payload = (
-        f'{{"fmt":{FORMAT},"hashes":[{hashes}],"last":"{head.leaf}","log":"{head.log}","note":"{note}",'
-        f'"off":{head.offset},"size":{head.size}}}'
-    ).encode()
+    before = f'{{"fmt":{FORMAT},"hashes":[{hashes}],"last":"{head.leaf}","log":"{head.log}","note":"'
+    note = head.note.encode().replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n")
+    payload = before.encode("ascii") + note + b'","off":%d,"size":%d}' % (head.offset, head.size)
     slot = len(payload).to_bytes(4, "big") + crc32(payload).to_bytes(4, "big") + payload
     if len(slot) > SLOT_BYTES:
         raise ValueError(f"a head of {len(slot)} bytes does not fit its slot")

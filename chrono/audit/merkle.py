@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chrono.digest import sha256
+from chrono.digest import short_sha256 as sha256
 from chrono.tuples import NamedTuple
 
 EMPTY_ROOT = sha256(b"").digest()
@@ -47,12 +47,12 @@ class CompactRange:
 
     def add(self, leaf: bytes) -> None:
         """Appends one leaf hash."""
-        size = self.size
+        size, hashes = self.size, self.hashes
+        self.size = size + 1
         while size & 1:
-            leaf = sha256(b"\x01" + self.hashes.pop() + leaf).digest()
+            leaf = sha256(b"\x01" + hashes.pop() + leaf).digest()
             size >>= 1
-        self.hashes.append(leaf)
-        self.size += 1
+        hashes.append(leaf)
 
     def add_subtree(self, subtree: Subtree) -> None:
         """Appends 2^level leaves at once. Raises ValueError where a subtree of that size cannot begin here."""

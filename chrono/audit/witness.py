@@ -109,9 +109,8 @@ class Witness:
         """Notes an append (`A`), before it is acknowledged. The caller holds the log's lock, and has read `state`."""
         if self._fd < 0:
             self._open(create=True)  # else it is the file that `state` saw: under the log's lock nobody replaces it
-        state = self._due.state
-        self._write(_marked(mark), State(mark, *state[1:]))
-        if max(self._due.end, self._known.end) > COMPACT_BYTES:
+        self._write(_marked(mark), State(mark, *self._due.state[1:]))
+        if self._due.end > COMPACT_BYTES or self._known.end > COMPACT_BYTES:
             try:
                 self._compact()
             except (OSError, Locked, AuditUnverifiable):
@@ -123,7 +122,7 @@ class Witness:
             self._open(create=True)
         line = f"S {size}\n"
         state = self._due.state
-        self._write(line, state._replace(acknowledged=max(state.acknowledged, size)))
+        self._write(line, State(state.mark, max(state.acknowledged, size), *state[2:]))
         if not os.fstat(self._fd).st_nlink:  # compacted since it was opened: the line is for the new file
             self._open(create=True)
             self._write(line)
