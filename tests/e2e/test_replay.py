@@ -149,6 +149,8 @@ def test_what_cannot_be_replayed_runs_nothing(tmp_path: Path) -> None:
         done = run(tmp_path, "-m", "chrono", "replay", *arguments, *program)
         assert done.returncode == 1 and done.stderr.startswith("error: "), done.stderr
     assert run(tmp_path, "-m", "chrono", "replay", trace).returncode == 2
+    late = run(tmp_path, "-m", "chrono", "replay", trace, "--run", "tool", *program)
+    assert late.returncode == 2 and "chrono replay --run tool TRACE -- CMD..." in late.stderr
     assert not (tmp_path / "made.txt").exists()
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import socket
+import ssl
 from collections.abc import Iterator
 from importlib.util import find_spec
 from typing import Any
@@ -22,6 +23,14 @@ from tests.peers.fake_provider import FakeProvider, running
 
 if find_spec("openai") is None:
     collect_ignore_glob = ["test_*.py"]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def without_certificates() -> Iterator[None]:
+    """Every client reads the certificates of the world as it is made, some twice; nothing here speaks TLS."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ssl.SSLContext, "load_verify_locations", lambda *_, **__: None)
+        yield
 
 
 @pytest.fixture

@@ -131,7 +131,7 @@ def _litellm(provider: FakeProvider, limits: Limits) -> Talk:
     )
 
 
-def chat_model(provider: FakeProvider, limits: Limits = Limits()) -> Any:
+def chat_model(provider: FakeProvider, limits: Limits) -> Any:
     """LangChain's model over OpenAI's clients, which are wrapped."""
     chat: Any = ChatOpenAI(
         model="gpt-4o-mini", api_key="k", base_url=f"{provider.url}/v1", max_retries=limits.retries,

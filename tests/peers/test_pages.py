@@ -107,6 +107,22 @@ def test_the_page_on_langgraph_shows_nodes_tools_and_models(reader: Reader, prov
     ]  # fmt: skip
 
 
+def test_the_page_on_langgraph_replays_its_tools_without_a_difference(reader: Reader, provider: FakeProvider) -> None:
+    page = (PAGES / "record-langgraph.md").read_text()
+    assert "CHRONO_RECORD_RECORD_UUID=on python agent.py" in page
+    assert "chrono replay --run tools --run weather TRACE -- python agent.py" in page
+    provider.plan("/chat/completions", answers.chat_whole(answers.CHAT_CALL, "tool_calls"), answers.chat_whole())
+    reader.environment["CHRONO_RECORD_RECORD_UUID"] = "on"
+    read("record-langgraph", reader)
+    del reader.environment["CHRONO_RECORD_RECORD_UUID"]
+    asked = len(provider.asked)
+    command = [sys.executable, "-W", "ignore", "program.py"]
+    options = ["--json", "--run", "tools", "--run", "weather"]
+    report = json.loads(reader.chrono("replay", *options, newest(reader), "--", *command))
+    assert (report["divergences"], report["exit_code"], report["calls"] >= 6) == ([], 0, True)
+    assert len(provider.asked) == asked
+
+
 def test_the_page_on_chronicle_runs_and_is_recorded(reader: Reader) -> None:
     assert read("move-from-chronicle", reader) == []
     assert "a request" in reader.chrono("trace", "list")

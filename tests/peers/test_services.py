@@ -1,8 +1,7 @@
-"""Claims about programs of several parts: threads, pools, graphs with tools, and services that call each other."""
+"""Claims about programs of several parts: threads, pools, and services that call each other."""
 
 from __future__ import annotations
 
-import asyncio
 import threading
 import time
 from collections.abc import Iterator
@@ -84,60 +83,6 @@ def test_calls_of_threads_and_pools_are_in_the_span_that_started_them(client: Op
     # 26 threads, one client, no count twice.
     indices = sorted(one.metadata["chronicle.invocation_index"] for one in sink.envelopes[:21])
     assert indices == list(range(1, 22))
-
-
-@pytest.mark.parametrize("way", ["invoke", "ainvoke", "stream"])
-def test_a_graph_with_tools_has_each_call_below_its_node(way: str, provider: FakeProvider, sink: MemorySink) -> None:
-    from langchain_core.tools import tool
-    from langchain_openai import ChatOpenAI
-    from langgraph.graph import END, START, MessagesState, StateGraph
-    from langgraph.prebuilt import ToolNode
-
-    provider.plan("/chat/completions", answers.chat_whole(answers.CHAT_CALL, "tool_calls"), answers.chat_whole())
-    chat: Any = ChatOpenAI(model="gpt-4o-mini", api_key="k", base_url=f"{provider.url}/v1", max_retries=0)
-    record.wrap(chat.root_client)
-    record.wrap(chat.root_async_client)
-
-    @tool
-    @record.boundary("weather")
-    def weather(city: str) -> str:
-        """The weather in a city."""
-        return f"sunny in {city}"
-
-    model = chat.bind_tools([weather])
-
-    def think(state: Any) -> Any:
-        return {"messages": [model.invoke(state["messages"])]}
-
-    async def athink(state: Any) -> Any:
-        return {"messages": [await model.ainvoke(state["messages"])]}
-
-    builder: Any = StateGraph(MessagesState)
-    builder.add_node("think", athink if way == "ainvoke" else think)
-    builder.add_node("tools", ToolNode([weather]))
-    builder.add_edge(START, "think")
-    builder.add_conditional_edges("think", lambda state: "tools" if state["messages"][-1].tool_calls else END)
-    builder.add_edge("tools", "think")
-    graph: Any = record.instrument(builder.compile())
-    asked = {"messages": [("user", "The weather in Paris?")]}
-
-    async def arun() -> None:
-        async with record.aspan():
-            await graph.ainvoke(asked)
-
-    if way == "ainvoke":
-        asyncio.run(arun())
-    else:
-        with record.record("graph"):
-            graph.invoke(asked) if way == "invoke" else list(graph.stream(asked))
-    names = {one.envelope_id: one.name for one in sink.envelopes}
-    calls = [(one.name, names.get(one.parent_envelope_id or "")) for one in sink.envelopes if ":" not in one.name]
-    assert calls == [
-        ("openai.chat", "think"), ("think", None), ("weather", "tools"), ("tools", None), ("openai.chat", "think"),
-        ("think", None),
-    ]  # fmt: skip
-    assert len({one.span_id for one in sink.envelopes}) == 1
-    assert said(sink.envelopes[0])["content"][0]["name"] == "weather"
 
 
 def test_two_services_are_one_trace_and_a_stream_stays_in_it(

@@ -113,8 +113,9 @@ def _split(rest: list[str]) -> tuple[str | None, list[str]]:
         before, command = rest[:at], rest[at + 1 :]
         late = next((word for word in before if word.startswith("-")), None)
         if late is not None:
+            options = " ".join(before[before.index(late) :])
             raise UsageError(
-                f"{late} comes too late", f"options stand before the trace: chrono replay {late} TRACE -- CMD..."
+                f"{late} comes too late", f"options stand before the trace: chrono replay {options} TRACE -- CMD..."
             )
     else:
         is_span = bool(rest) and len(rest[0]) == _SPAN_CHARACTERS and not set(rest[0]) - set("0123456789abcdef")
