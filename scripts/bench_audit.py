@@ -1,6 +1,7 @@
 """Owns the prices of the audit log: an append against its floor, writers at once, verifications against a hash pass.
 
-Usage: scripts/bench audit [--records N] [--appends N] [--full-records N]. Figures are ratios within one run; medians.
+Usage: scripts/bench audit [--records N] [--appends N] [--full-records N] [--only PART]. Figures are ratios within one
+run; medians.
 """
 
 from __future__ import annotations
@@ -38,9 +39,20 @@ from chrono.signing import Signer  # noqa: E402
 ENTRY = Entry(
     "command",
     Actor(user="bob", uid=1000, host="box", agent="claude-code", session="s" * 36, tool_use_id="t" * 30, source="hook"),
-    Act(tool="Bash", cmd="rm -rf build && make -j4", cwd="/home/bob/project", decision="allow", score=20, scan="full"),
+    Act(
+        tool="Bash",
+        cmd="rm -rf build && make -j4",
+        cwd="/home/bob/project",
+        decision="allow",
+        score=20,
+        scan="full",
+        more=(("paths", ["build", "src/main.c"]),),
+    ),
 )
+LINE_BYTES = 650
 ROUNDS = 3
+SYNC_MS = 5
+"""What a sync costs on the slow disk: between a good disk and a bad one."""
 WORDS = ("make", "pytest -q", "git status", "rm -rf build", "npm run lint", "cargo test", "ls -la", "python tool.py")
 
 
@@ -52,14 +64,36 @@ def entry(n: int) -> Entry:
 
 
 WRITER = """
-import sys, time; sys.path.insert(0, sys.argv[1])
+import os, sys; sys.path.insert(0, sys.argv[1])
 import bench_audit as b
 place, home = b.ground(sys.argv[2])
 from chrono.audit.log import open_log
 log = open_log(place, home, b.KeySettings(), b.SystemClock())
-log.append(b.ENTRY, timeout_s=30); print("ready", flush=True); sys.stdin.readline()
+log.append(b.ENTRY, timeout_s=30)
+disk = b.Disk(sys.argv[2], float(sys.argv[4])); os.fdatasync = disk.sync
+print("ready", flush=True); sys.stdin.readline()
 for _ in range(int(sys.argv[3])): log.append(b.ENTRY, timeout_s=30)
+print(len(disk.took_s), *disk.took_s)
 """
+
+
+class Disk:
+    """The disk as it is, or one that takes `more_s` longer for each sync and serves one at a time, whoever asks."""
+
+    def __init__(self, folder: str, more_s: float) -> None:
+        self._sync, self._more_s = os.fdatasync, more_s
+        self._arm = os.open(os.path.join(folder, "floor.arm"), os.O_RDWR | os.O_CREAT)
+        self.took_s: list[float] = []
+
+    def sync(self, fd: int) -> None:
+        start = time.perf_counter()
+        if self._more_s:
+            fcntl.flock(self._arm, fcntl.LOCK_EX)
+            time.sleep(self._more_s)
+        self._sync(fd)
+        if self._more_s:
+            fcntl.flock(self._arm, fcntl.LOCK_UN)
+        self.took_s.append(time.perf_counter() - start)
 
 
 def ground(folder: str) -> tuple[LogPlace, HomeLayout]:
@@ -105,13 +139,13 @@ def appends(log: AuditLog, home: HomeLayout, folder: str, times: int) -> None:
             for path in paths:
                 os.stat(path, follow_symlinks=False)
             os.fstat(lock)
-            leaf_hash(b"x" * 620)
+            leaf_hash(b"x" * LINE_BYTES)
             grown = tree.copy()
             grown.add(bytes(32))
             grown.root()
-        signer.sign(b"x" * 560)
+        signer.sign(b"x" * (LINE_BYTES - 75))
         signer.sign(b"x" * 100)
-        os.write(line, b"x" * 620)
+        os.write(line, b"x" * LINE_BYTES)
         os.pwrite(slot, b"x" * 4096, 0)
         os.write(witness, b"x" * 480)
         if looks:
@@ -145,29 +179,39 @@ def appends(log: AuditLog, home: HomeLayout, folder: str, times: int) -> None:
     print(f"append with fdatasync      p50 {p50:6.0f} us   CPU {cpu:6.0f} us")
 
 
-def writers(folder: str, count: int, each: int) -> float:
-    """Appends a second, with fdatasync, of `count` processes at once."""
-    command = [sys.executable, "-c", WRITER, os.path.dirname(os.path.abspath(__file__)), folder, str(each)]
-    running = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) for _ in range(count)]
+def writers(folder: str, count: int, each: int, more_s: float) -> tuple[float, float, float]:
+    """Appends a second of `count` processes at once, syncs a record, and what a sync took (median, seconds)."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    command = [sys.executable, "-c", WRITER, here, folder, str(each), str(more_s)]
+    running = [
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(count)
+    ]
     for process in running:
         assert process.stdout is not None
         process.stdout.readline()
     start = time.perf_counter()
     for process in running:  # all of them, before any is waited for
         assert process.stdin is not None
-        process.stdin.write(b"\n")
+        process.stdin.write("\n")
         process.stdin.flush()
-    for process in running:
-        process.communicate()
-    return count * each / (time.perf_counter() - start)
+    told = [process.communicate()[0].split() for process in running]
+    rate = count * each / (time.perf_counter() - start)
+    syncs = sum(int(words[0]) for words in told)
+    return rate, syncs / (count * each), statistics.median(float(word) for words in told for word in words[1:])
 
 
 def several_writers(folder: str) -> None:
-    """One writer in turn with eight."""
-    pairs = [(writers(folder, 1, 100), writers(folder, 8, 50)) for _ in range(ROUNDS)]
-    one, eight = (statistics.median(rates) for rates in zip(*pairs, strict=True))
-    ratio = statistics.median(many / few for few, many in pairs)
-    print(f"writers with fdatasync     one {one:5.0f}/s   eight {eight:5.0f}/s = {ratio:4.2f} x")
+    """One writer in turn with eight, on this disk and on one where a sync costs what syncs cost elsewhere."""
+    for name, more_s in (("this disk", 0.0), ("a slow disk", SYNC_MS / 1000)):
+        pairs = [(writers(folder, 1, 100, more_s), writers(folder, 8, 50, more_s)) for _ in range(ROUNDS)]
+        one, eight = (statistics.median(run[0] for run in runs) for runs in zip(*pairs, strict=True))
+        sync_ms = statistics.median(few[2] for few, _ in pairs) * 1e3
+        ratio = statistics.median(many[0] / few[0] for few, many in pairs)
+        syncs = statistics.median(many[1] for _, many in pairs)
+        print(
+            f"writers, {name:<12} a sync {sync_ms:5.2f} ms   one {one:5.0f}/s   eight {eight:5.0f}/s = {ratio:4.2f} x"
+            f"   {syncs:4.2f} syncs a record"
+        )
 
 
 class Unchecked:
@@ -289,19 +333,26 @@ def main() -> None:
     parser.add_argument("--records", type=int, default=100_000, help="records of the log that is verified")
     parser.add_argument("--full-records", type=int, default=10_000, help="of the log that is verified in full")
     parser.add_argument("--appends", type=int, default=2000)
+    parser.add_argument("--only", choices=("append", "verify", "search"), help="measure only this")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         place, home = ground(folder)
         log = create(place, home, KeySettings(), SystemClock(), Actor(source="cli"))
-        appends(log, home, folder, options.appends)
+        if options.only in (None, "append"):
+            appends(log, home, folder, options.appends)
+            log.close()
+            several_writers(folder)
         log.close()
-        several_writers(folder)
-        grow(place, home, options.full_records, signed=True)
-        verifications(place, home, f"verify --full, {options.full_records:,}", full=True)
-        grow(place, home, options.records, signed=False)
-        verifications(place, home, f"verify, {options.records:,}")
-        verifications(place, home, f"verify --strict, {options.records:,}", strict=True)
-        searches(place, home, options.records)
+        if options.only in (None, "verify"):
+            grow(place, home, options.full_records, signed=True)
+            verifications(place, home, f"verify --full, {options.full_records:,}", full=True)
+        if options.only != "append":
+            grow(place, home, options.records, signed=False)
+        if options.only in (None, "verify"):
+            verifications(place, home, f"verify, {options.records:,}")
+            verifications(place, home, f"verify --strict, {options.records:,}", strict=True)
+        if options.only in (None, "search"):
+            searches(place, home, options.records)
 
 
 if __name__ == "__main__":

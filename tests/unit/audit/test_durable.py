@@ -10,6 +10,7 @@ import time
 import pytest
 
 from chrono.audit import durable
+from chrono.files import lock_in_line
 from tests.waiting import LONG_S, until
 
 from .conftest import Ground
@@ -66,17 +67,23 @@ def test_whoever_stands_still_with_the_turn_holds_up_nobody_for_long(ground: Gro
 
 def test_a_sync_speaks_for_no_other_file(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
     """A log that was renamed away meanwhile: what others wrote into the new one is not on the disk yet."""
-    log = ground.begin(1)
-    fd = os.open(ground.place.log, os.O_RDWR)
+    ground.begin(1)
+    fd, held = os.open(ground.place.log, os.O_RDWR), os.open(ground.place.log, os.O_RDONLY)
     ground.command()
-    before = ground.witness().state().acknowledged
-    mark = ground.witness().state().mark
+    before, mark, witness = ground.witness().state().acknowledged, ground.witness().state().mark, ground.witness()
     assert mark is not None
-    os.rename(ground.place.log, ground.place.log + ".aside")
-    open(ground.place.log, "wb").close()
-    witness = ground.witness()
-    witness.appended(mark._replace(size=9))
-    durable.settle(fd, ground.place.log, before, witness, lambda _: None)
-    assert ground.witness().state().acknowledged == before
+    fcntl.flock(held, fcntl.LOCK_EX)
+
+    def replaced_while_waiting(fd: int, deadline: float, path: str) -> bool:
+        fcntl.flock(held, fcntl.LOCK_UN)
+        has = lock_in_line(fd, deadline, path)
+        os.rename(path, path + ".aside")
+        open(path, "wb").close()
+        witness.appended(mark._replace(size=9))
+        return has
+
+    monkeypatch.setattr(durable, "lock_in_line", replaced_while_waiting)
+    durable.settle(fd, ground.place.log, before + 1, witness, lambda _: None)
+    assert ground.witness().state().acknowledged == before + 1
     os.close(fd)
-    log.close()
+    os.close(held)
