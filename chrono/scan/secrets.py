@@ -265,6 +265,15 @@ def _to_host(command: Command) -> Iterator[Word]:
         yield from (word for word in words[:-1] if not _is_remote(word))
 
 
+def _sftp(command: Command) -> Iterator[Word]:
+    """`sftp host <<< 'put FILE'`."""
+    yield from _to_host(command)
+    for line in command.stdin.splitlines() if isinstance(command.stdin, str) else ():
+        words = line.split()
+        if words[:1] in (["put"], ["mput"], ["reput"]):
+            yield from (word.strip("'\"") for word in words[1:] if word[:1] != "-")
+
+
 def _is_remote(word: Word) -> bool:
     if not isinstance(word, str):
         return isinstance(word, Pattern) and any(piece and ":" in piece for piece in word.pieces)
@@ -307,6 +316,7 @@ _SENDS: dict[str, Callable[[Command], Iterator[Word]]] = {
     "socat": _socat,
     **dict.fromkeys(("invoke-webrequest", "invoke-restmethod", "send-mailmessage"), _web),
     **dict.fromkeys(COPIES, _to_host),
+    "sftp": _sftp,
     **dict.fromkeys(("aws", "gsutil", "gcloud", "rclone", "mc", "s3cmd", "s5cmd", "az", "b2"), _to_bucket),
     **dict.fromkeys(("gh", "glab"), _to_hub),
 }

@@ -34,9 +34,9 @@ def redis_effects(words: tuple[str, ...]) -> tuple[SqlEffect, ...]:
         return (SqlEffect("drop", "unsaved data", False, span),)
     if name in ("eval", "eval_ro") and len(words) > 1:
         lowered = words[1].lower()
-        return (
-            (SqlEffect("truncate", "database", False, span),) if "flushall" in lowered or "flushdb" in lowered else ()
-        )
+        found = "keys" in lowered and ("'del'" in lowered or "'unlink'" in lowered)
+        emptied = found or "flushall" in lowered or "flushdb" in lowered
+        return (SqlEffect("truncate", "database", False, span),) if emptied else ()
     return ()
 
 

@@ -325,7 +325,8 @@ def _reads_stdin(argv: Argv) -> bool:
 
 
 _VIM_SHELL = expression(
-    r"(?:^|[|\n])[ \t]*(?::[ \t:]*)?(?:sil(?:ent)?!?[ \t]+)?(?:exe(?:cute)?[ \t]+['\"])?(?:%|\d{1,9})?!([^\n]+)"
+    r"(?:^|[|\n])[ \t]*(?::[ \t:]*)?(?:sil(?:ent)?!?[ \t]+)?(?:exe(?:cute)?[ \t]+['\"])?"
+    r"(?:[%.,$\d]{0,20}|(?:r(?:ead)?|w(?:rite)?)[ \t]+)!([^\n]+)"
 )
 _CALL = expression(r"(?:system(?:list)?|shell-command(?:-to-string)?|os\.execute|io\.popen)\s*"
                    r"(?:\(\s*)?([\"'])((?:[^\"'\\]|\\.)*)\1")  # fmt: skip
@@ -338,7 +339,7 @@ _EX_CLUSTER = expression(r"-[esnRvE]{1,4}c")
 
 
 def _editor(argv: Argv, state: State) -> list[Inner]:
-    """`vim -c ':!…'`, `+'!…'`, `system("…")`; `ex` and `ed` on standard input; `emacs --eval`."""
+    """`vim -c ':!…'`, `+'!…'`, `-c 'r !…'`, `system("…")`; `ex` and `ed` on standard input; `emacs --eval`."""
     out: list[Inner] = []
     scripts = [word for _, word in _values(argv, ("-c", "--cmd", "--eval", "-eval", "--execute"))]
     # `ex -sc 'text'`: c ends a cluster of letters that take no value.

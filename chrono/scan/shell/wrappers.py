@@ -507,6 +507,7 @@ _SPECIAL: dict[str, Callable[[Argv, State], list[Inner]]] = {
     "genv": _env,
     "busybox": _busybox,
     "toybox": _busybox,
+    "ld.so": _loader,
     "ld-linux-x86-64.so.2": _loader,
     "ld-linux.so.2": _loader,
     "ld-linux-aarch64.so.1": _loader,
