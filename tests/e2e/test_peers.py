@@ -12,6 +12,9 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 PEERS = Path(os.environ.get("CHRONO_PEERS") or ROOT / ".venv-peers") / "bin" / "python"
 
+HANGS_S = 3600.0
+"""A bound for what takes minutes: beyond it something hangs, whatever else the machine has to do."""
+
 pytestmark = pytest.mark.skipif(not PEERS.exists(), reason="scripts/peers has not made the peers' environment")
 
 
@@ -21,7 +24,7 @@ def run(report: Path, marked: str) -> int:
     options = ["-p", "no:cacheprovider", "-o", "filterwarnings=default", "-W", "ignore", "--tb=short", "-m", marked]
     done = subprocess.run(
         [PEERS, "-m", "pytest", "tests/peers", *options, f"--junitxml={report}"],
-        cwd=ROOT, capture_output=True, text=True, timeout=900,
+        cwd=ROOT, capture_output=True, text=True, timeout=HANGS_S,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
     counts = ElementTree.parse(report).getroot()[0].attrib
@@ -33,9 +36,9 @@ def run(report: Path, marked: str) -> int:
 
 
 def test_real_clients_are_recorded_as_golden_values_say(tmp_path: Path) -> None:
-    assert run(tmp_path / "peers.xml", "not slow") >= 60
+    assert run(tmp_path / "peers.xml", "not slow") >= 70
 
 
 @pytest.mark.slow
-def test_the_pages_on_frameworks_hold(tmp_path: Path) -> None:
-    assert run(tmp_path / "pages.xml", "slow") >= 10
+def test_every_package_in_every_way_each_point_of_behaviour_and_each_page_hold(tmp_path: Path) -> None:
+    assert run(tmp_path / "slow.xml", "slow") >= 250
