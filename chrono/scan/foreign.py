@@ -92,6 +92,17 @@ def sends_environment(code: str) -> bool:
     return _ENVIRONMENT.search(code) is not None and _FETCHES.search(code) is not None
 
 
+_ADDRESS = re.compile(r"https?://([^/\"'`\s?]+)")
+
+
+def asks_strangers(code: str) -> bool:
+    """Whether code speaks with another machine over HTTP."""
+    if len(code) > MAX_CHARS or _FETCHES.search(code) is None:
+        return False
+    hosts = _ADDRESS.findall(code)
+    return not hosts or any(not host.startswith(("localhost", "127.0.0.1", "[::1]")) for host in hosts)
+
+
 def is_fork_bomb(code: str) -> bool:
     """Whether code starts copies of itself without end."""
     return len(code) <= MAX_CHARS and "fork" in code and _FORKS.search(code) is not None

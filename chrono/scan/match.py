@@ -282,8 +282,13 @@ def _remember(command: Command, ground: Ground, history: History) -> None:
         history.find = command
     elif name in ("mkdir", "mktemp"):
         with_value = ["-m", "--mode"] if name == "mkdir" else ["-p", "--tmpdir"]
-        for word in parse(command.argv, ("gnu", (("", frozenset(with_value)),))).words:
+        parsed = parse(command.argv, ("gnu", (("", frozenset(with_value)),)))
+        with_parents = name == "mkdir" and parsed.has_any(("-p", "--parents"))
+        for word in parsed.words:
             _made(word, command, ground, history)
+            while with_parents and isinstance(word, str) and "/" in word.strip("/"):
+                word = word.rstrip("/").rpartition("/")[0]
+                _made(word, command, ground, history)
     elif name == "git":
         words = parse(command.argv, _WORKTREE).words
         if words[:2] == ("worktree", "add") and len(words) > 2:

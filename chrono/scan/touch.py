@@ -310,12 +310,15 @@ def _shred(asked: Asked) -> Iterator[Claim]:
     return _all(asked.parsed.words, "delete")
 
 
+_TRASH = ("/.Trash", "/Trash/files")
+
+
 def _mv(asked: Asked) -> Iterator[Claim]:
     parsed = asked.parsed
     into = parsed.values("-t", "--target-directory")
     sources = parsed.words if into else parsed.words[:-1]
     target = into[0] if into else (parsed.words[-1] if len(parsed.words) > 1 else None)
-    gone = target == "/dev/null"
+    gone = target == "/dev/null" or (isinstance(target, str) and target.rstrip("/").endswith(_TRASH))
     yield from _all(sources, "delete-tree" if gone else "move", True)
     if target is not None:
         yield ("empty" if sources == ("/dev/null",) else "write"), target, False

@@ -10,7 +10,14 @@ from importlib import import_module
 
 from chrono.scan.code.reading import Language, run_source
 from chrono.scan.command import UNKNOWN, Command, Evaluation, Word
-from chrono.scan.foreign import cloud_deletions, is_fork_bomb, is_reverse_shell, runs_download, sends_environment
+from chrono.scan.foreign import (
+    asks_strangers,
+    cloud_deletions,
+    is_fork_bomb,
+    is_reverse_shell,
+    runs_download,
+    sends_environment,
+)
 from chrono.scan.world import World
 
 _WRITES = re.compile(
@@ -79,6 +86,9 @@ def commands_of(
         more.append(where._replace(argv=("run-code", language, UNKNOWN), upstream=(("curl", UNKNOWN),)))
     if sends_environment(source):
         more.append(where._replace(argv=("curl", UNKNOWN), upstream=(("env",),)))
+    read = tuple(command.argv for command in found.commands if command.argv[0] == "cat")
+    if read and asks_strangers(source):
+        more.append(where._replace(argv=("curl", UNKNOWN), upstream=read))
     more += [where._replace(argv=("sdk-call", call)) for call in cloud_deletions(source)]
     return found._replace(commands=(*found.commands, *more))
 
