@@ -46,7 +46,10 @@ def wrap(
         raise TypeError(
             f"{type(client).__name__} has no method that is known to call a model; "
             "wrap the function that does with wrap_llm(name, function)"
+            + ("" if PROVIDERS.found() else ", or install chrono-providers, which knows the usual clients")
         )
+    if known is None and adapter is None and not PROVIDERS.found():
+        _say_that_none_is_installed(type(client).__name__)
     facts = known.identity(client) if known is not None else {}
     for method in methods:
         spec = BoundarySpec(
@@ -75,6 +78,15 @@ def _provider_of(client: object, name: str | None) -> Provider | None:
         except Exception:
             log.warning("the provider %s of %s cannot be used", entry.name, entry.distribution, exc_info=True)
     return None
+
+
+@functools.cache  # once for each class: a client that copies itself for every call is wrapped as often
+def _say_that_none_is_installed(name: str) -> None:
+    log.warning(
+        "no provider of models is installed: the calls of %s are recorded as they are, without messages and tokens "
+        "where every reader looks for them; chrono-providers (plugins/providers) knows the usual clients",
+        name,
+    )
 
 
 def _at(client: object, path: str) -> Any:

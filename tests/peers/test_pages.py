@@ -80,6 +80,15 @@ LONGER = ("record-plain-http",)
 
 
 @pytest.mark.parametrize(
+    "page", [one for one in sorted(PAGES.glob("*.md")) if re.search(r"\bwrap\(|provider=", one.read_text())]
+)
+def test_a_page_that_needs_a_provider_installs_them(page: Path) -> None:
+    """Without them a client of OpenAI is recorded all the same, but without tokens where every reader looks for them."""
+    (installed, *_) = re.findall(r"^pip install .*", page.read_text(), re.MULTILINE)
+    assert "'.[record]' ./plugins/providers" in installed
+
+
+@pytest.mark.parametrize(
     "page",
     ["record-quickstart", "record-openai", "record-anthropic", "record-litellm", "record-langchain", "record-fastapi",
      "record-plain-http"],
