@@ -26,14 +26,18 @@ _EDITOR_LINES = re.compile(
 )
 _WORDS_CALL = re.compile(
     r"\bexec\.Command(?:Context)?\(|\bCommand::new\(|\bProcessBuilder\(|\baddSystemCommand\(|\b(?:call|read|create)Process\s+|\(sh\s+|\bProcess(?:\.run|\.start|\.runSync)\(|"
-    r"\bSystem\.cmd\(|\.exec\(\s*new\s+String\[\]|\bsystem2\(|\bProcess\.spawn\(|\bexecv\w*\(|\bPort\.open\("
+    r"\bsh\.(?:Run\w*|Exec|Output)\(|\bSystem\.cmd\(|\.exec\(\s*new\s+String\[\]|\bsystem2\(|\bProcess\.spawn\(|\bexecv\w*\(|\bPort\.open\("
 )
+_LISTED = re.compile(
+    r"(?:=|\bin)\s*&?(?:vec!|\[\]string|\[_\]\w+)?\s*[\[{]\s*\"(rm|dd|shred|mkfs[\w.]*)\"\s*,([^\]}\n]*)[\]}]"
+)
+"""A list of words that begins with a program that destroys, which a call takes by its name."""
 _LAUNCHED = re.compile(
     r"\b(?:launchPath\s*=\s*|executableURL\s*=\s*URL\(fileURLWithPath:\s*)\"([^\"]+)\"\)?[^\[]{0,80}arguments\s*=\s*\[([^\]]*)\]"
 )
 _DELETES = re.compile(
     r"\b(?:unlink|rm|rm_rf!?|File\.rm_rf!?|File\.rm!?|delete-directory|delete-file|os\.remove|file\.remove|"
-    r"file\s+delete(?:\s+-force)?(?:\s+--)?|fs::dir_delete|lfs\.rmdir|os\.RemoveAll|os\.Remove|remove_dir_all|"
+    r"file\s+delete(?:\s+-force)?(?:\s+--)?|fs::dir_delete|lfs\.rmdir|os\.RemoveAll|os\.Remove|sh\.Rm|remove_dir_all|"
     r"FileUtils\.deleteDirectory|removeItem\(at(?:Path)?:|(?:fs::)?remove_file|Files\.delete(?:IfExists)?)\s*\(?\s*"
 )
 _DELETES_OF = re.compile(r"\b(?:new\s+)?(?:File|Directory|Path)\(([^()\n]{1,200})\)\s*\.\s*delete\w*\(")
@@ -47,7 +51,7 @@ _RUNS_ADDRESS = re.compile(
     r"\b(?:source|include|dofile|load|eval\w*)\s*\(?[^()\n]{0,40}\(?\s*[\"'](https?://[^\"'\s]+)[\"']"
 )
 _HOME = re.compile(
-    r"os\.[gG]etenv\(\s*[\"']HOME[\"']\s*\)|System\.(?:getenv\(\"HOME\"\)|getProperty\(\"user\.home\"\)|user_home!?(?:\(\))?)|"
+    r"os\.UserHomeDir\(\)|os\.[gG]etenv\(\s*[\"']HOME[\"']\s*\)|System\.(?:getenv\(\"HOME\"\)|getProperty\(\"user\.home\"\)|user_home!?(?:\(\))?)|"
     r"(?:std::)?env::var\(\"HOME\"\)[.\w()]*|Sys\.getenv\([\"']HOME[\"']\)|path\.expand\([\"']~[\"']\)|\$::?env\(HOME\)|"
     r"\bENV\[[\"']HOME[\"']\]|\bhomedir\(\)|dirs::home_dir\(\)[.\w()]*|\bNSHomeDirectory\(\)|\buserHomeDir\(\)|\bhome(?:Dir)?\b"
 )
@@ -68,9 +72,30 @@ def shell_texts(code: str, *, whole: bool = False) -> list[str]:
     """
     if len(code) > MAX_CHARS:
         return []
-    code = _COMMENTS.sub("", code) if whole else code
+    code = _with_constants(_COMMENTS.sub("", code)) if whole else code
     found = dict.fromkeys((*_run(code), *_deleted(code), *_written(code)))
     return list(found)[:_MAX_FOUND]
+
+
+_NAMED = re.compile(
+    r"^[ \t]*(?:(?:pub|static|final|private|public|local|my|let|var|val|const|mut|String|auto)[ \t]+)*(\w+)"
+    r"(?:[ \t]*:[ \t]*[\w&<>:' ]+|[ \t]*,[ \t]*(?:_|err))?[ \t]*(?::=|=|<-)[ \t]*([^\n;=][^\n;]*)",
+    re.MULTILINE,
+)
+
+
+def _with_constants(code: str) -> str:
+    """The code with variables that hold one constant path in place of their names where a call takes them."""
+    values: dict[str, str] = {}
+    for name, value in _NAMED.findall(code):
+        found = value.strip().rstrip(",") if _path(value) else ""
+        values[name] = "" if name in values and values[name] != found else found
+    values = {name: value for name, value in values.items() if value and len(value) < 200}
+    if not values:
+        return code
+    # Only where it stands alone as the first argument: a name may be a field or a function elsewhere.
+    taken = re.compile(rf"(\(\s*[&*]?)({'|'.join(map(re.escape, values))})(?=\s*(?:,|\)|\.(?:as_path|clone|as_str)\())")
+    return taken.sub(lambda found: found[1] + values[found[2]], code)
 
 
 def _run(code: str) -> Iterator[str]:
@@ -85,6 +110,8 @@ def _run(code: str) -> Iterator[str]:
         words = _words_behind(code, match.end())
         if words:
             yield quoted(words) if len(words) > 1 or " " not in words[0] else words[0]
+    for first, rest in _LISTED.findall(code):
+        yield quoted([first, *(plain(a or b) for a, b in re.findall(_STRING, rest))])
     for match in _LAUNCHED.finditer(code):
         yield quoted([plain(match[1]), *(plain(a or b) for a, b in re.findall(_STRING, match[2]))])
     for match in _RUNS_ADDRESS.finditer(code):
@@ -132,6 +159,7 @@ def _path(text: str) -> str:
     """The path that an argument joins, as a shell word: home is `~`, what is not known any name; "" where it cannot be
     told where it begins."""
     listed = False
+    text = text.lstrip(" \t&*")
     while (wrapped := _WRAPS.match(text)) is not None:
         listed = listed or wrapped[0].strip().startswith(("list.files", "Sys.glob"))
         text = text[wrapped.end() :]

@@ -92,10 +92,10 @@ def test_sixteen_scripts_are_read_and_more_are_refused(ruleset: Ruleset) -> None
     assert _answer(wrapped, {name.replace(".sh", ".ts"): "1\n" for name in files}, ruleset) == ("allow", [])
 
 
-def test_four_steps_are_followed_and_more_are_refused(ruleset: Ruleset) -> None:
-    files = {f"s{number}.sh": f"sh s{number + 1}.sh\n" for number in range(6)}
-    assert _answer("sh s0.sh", {**files, "s4.sh": "true\n"}, ruleset)[1] == ["limit"]
-    assert _answer("sh s0.sh", {**files, "s3.sh": "true\n"}, ruleset) == ("allow", [])
+def test_twelve_steps_are_followed_and_more_are_refused(ruleset: Ruleset) -> None:
+    files = {f"s{number}.sh": f"sh s{number + 1}.sh\n" for number in range(14)}
+    assert _answer("sh s0.sh", {**files, "s12.sh": "true\n"}, ruleset)[1] == ["limit"]
+    assert _answer("sh s0.sh", {**files, "s11.sh": "true\n"}, ruleset) == ("allow", [])
     assert _answer("sh s0.sh", files, ruleset)[0] == "block"
 
 

@@ -14,6 +14,7 @@ from chrono.scan.code.frames import Arguments, Closure, Library, Scope, Value
 from chrono.scan.code.modules import Modules, name_of
 from chrono.scan.code.narrowing import ending_tested, names_in, with_ending
 from chrono.scan.code.operators import binary, index, slice_of
+from chrono.scan.code.receivers import bound, member, of_self
 from chrono.scan.code.responses import printed
 from chrono.scan.code.values import (
     ANY,
@@ -97,6 +98,8 @@ class Evaluator:
             tree.Try: self._statement_value,
             tree.Loop: self._statement_value,
         }
+        if library.calls_bare_names:
+            self._evaluate[tree.Name] = self._bare_name
         self._execute: dict[type, Callable[..., str | None]] = {}
 
     def run(self, body: tuple[tree.Node, ...], scope: Scope) -> str | None:
@@ -209,10 +212,10 @@ class Evaluator:
                 found = joined(found, self.attribute(option, name))
             return found
         if isinstance(owner, Thing) and owner.kind in ("instance", "class"):
-            member = _member(owner, name)
-            if member is not None:
-                bound = isinstance(member, Closure) and owner.kind == "instance"
-                return self._bound(member, owner) if bound and isinstance(member, Closure) else member
+            held = member(owner, name)
+            if held is not None:
+                bare = owner.kind == "instance" or self.library.calls_bare_names
+                return bound(held, owner) if bare and isinstance(held, Closure) else held
         if isinstance(owner, Table) and name in owner.entries:
             return owner.entries[name]
         if isinstance(owner, Thing) and owner.kind == "module":
@@ -221,13 +224,27 @@ class Evaluator:
         answer = self.library.attribute(self, owner, name)
         return answer if answer is not None else Bound(owner, name)
 
-    def _bound(self, member: Closure, owner: Value) -> Closure:
-        closure = Closure(member.node, member.scope, owner)
-        closure.body = member.body
-        return closure
+    def _bare_name(self, node: tree.Name, scope: Scope) -> Value:
+        """A name where names alone call methods (Ruby)."""
+        found = self._name_of_function(node, scope)
+        method = isinstance(found, Closure) and found.node.name == node.name
+        made = node.name == "new" and isinstance(found, Thing)
+        return self.invoke(found, Arguments((), {})) if method or made else found
+
+    def _name_of_function(self, node: tree.Name, scope: Scope) -> Value:
+        """A name in front of arguments: a method of the object that runs goes before one of the same name outside."""
+        found = self._name(node, scope)
+        if self.library.calls_bare_names and isinstance(found, Closure | Ref) and getattr(found, "owner", None) is None:
+            own = of_self(scope, node.name)
+            return found if own is None else own
+        return found
 
     def _call(self, node: tree.Call, scope: Scope) -> Value:
-        function = self.value(node.function, scope)
+        target = node.function
+        if isinstance(target, tree.Name):
+            function = self._name_of_function(target, scope)
+        else:
+            function = self.value(target, scope)
         args = self._arguments(node, scope)
         if node.line:
             self.effects.line = node.line
@@ -373,9 +390,9 @@ class Evaluator:
     def _instance(self, made: Thing, args: Arguments) -> Value:
         instance = Thing("instance", **{"\0class": made})
         for name in ("__init__", "constructor", "initialize", "__construct"):
-            member = _member(instance, name)
-            if isinstance(member, Closure):
-                self.apply(self._bound(member, instance), args)
+            made_by = member(instance, name)
+            if isinstance(made_by, Closure):
+                self.apply(bound(made_by, instance), args)
                 break
         else:
             if self.library.language == "python":
@@ -530,9 +547,9 @@ class Evaluator:
         self.run(node.body, body)
         made = Thing("class", **{"\0bases": Items(bases), "\0name": node.name})
         made.fields.update(body.variables)
-        for member in body.variables.values() if self.uncalled is not None else ():
-            if isinstance(member, Closure):
-                self.defined(member, made)
+        for held in body.variables.values() if self.uncalled is not None else ():
+            if isinstance(held, Closure):
+                self.defined(held, made)
         if node.name:
             scope.variables[node.name] = made
         return made
@@ -675,21 +692,3 @@ def _call_key(closure: Closure, args: Arguments) -> tuple[object, ...] | None:
         known = isinstance(value, str | bytes | int | float | Ref) or value is None
         parts.append((name, type(value), value if known else id(value)))
     return tuple(parts)
-
-
-def _member(owner: Thing, name: str, depth: int = 0) -> Value:
-    if name in owner.fields:
-        return owner.fields[name]
-    parents: list[Value] = []
-    made = owner.fields.get("\0class")
-    bases = owner.fields.get("\0bases")
-    if isinstance(made, Thing):
-        parents.append(made)
-    if isinstance(bases, Items):
-        parents += bases.values
-    for parent in parents:
-        if isinstance(parent, Thing) and depth < 10:
-            found = _member(parent, name, depth + 1)
-            if found is not None:
-                return found
-    return None

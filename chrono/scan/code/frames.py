@@ -48,6 +48,8 @@ class Library(Protocol):
     """An assignment goes to the variable of that name further out, where there is one."""
     returns_last: bool
     """A function returns the value of its last statement."""
+    calls_bare_names: bool
+    """A name alone calls the method of that name."""
 
     def name(self, run: Any, name: str) -> Value: ...
     def attribute(self, run: Any, owner: Value, name: str) -> Value: ...

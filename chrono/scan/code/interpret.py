@@ -10,6 +10,7 @@ from chrono.scan.code.effects import Effects
 from chrono.scan.code.evaluate import Evaluator
 from chrono.scan.code.frames import Arguments, Closure, Library, Scope, Value
 from chrono.scan.code.narrowing import merged, names_in
+from chrono.scan.code.receivers import bound
 from chrono.scan.code.values import (
     NEVER,
     Either,
@@ -72,7 +73,7 @@ class Machine(Evaluator):
                 if id(made) not in instances:
                     instances[id(made)] = self.invoke(made, Arguments((), {}, True))
                 owner = instances[id(made)]
-                closure = self._bound(closure, owner) if isinstance(owner, Thing) else closure
+                closure = bound(closure, owner) if isinstance(owner, Thing) else closure
             self.apply(closure, Arguments((), {}, True))
 
     # --- statements ---------------------------------------------------------------------------------------------------

@@ -100,6 +100,7 @@ class JavaScriptLibrary:
     hoists = True
     assigns_outward = True
     returns_last = False
+    calls_bare_names = False
 
     def name(self, run: Machine, name: str) -> Value:
         if name == "__dirname":

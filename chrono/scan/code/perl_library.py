@@ -59,6 +59,7 @@ class PerlLibrary:
     hoists = True
     assigns_outward = True
     returns_last = True
+    calls_bare_names = False
 
     def name(self, run: Machine, name: str) -> Value:
         if name in ("%ENV", "$ENV"):

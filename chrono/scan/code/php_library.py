@@ -49,6 +49,7 @@ class PhpLibrary:
     hoists = True
     assigns_outward = True
     returns_last = False
+    calls_bare_names = False
 
     def name(self, run: Machine, name: str) -> Value:
         if name in ("$argv", "$_SERVER", "$_ENV", "$GLOBALS", "$_GET", "$_POST", "$_REQUEST", "$_COOKIE"):

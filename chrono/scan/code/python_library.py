@@ -111,6 +111,7 @@ class PythonLibrary:
     hoists = False
     assigns_outward = False
     returns_last = False
+    calls_bare_names = False
 
     def name(self, run: Machine, name: str) -> Value:
         if name == "__name__":

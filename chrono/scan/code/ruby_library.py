@@ -14,16 +14,10 @@ from chrono.scan.code.interpret import Machine
 from chrono.scan.code.operators import join_path, over
 from chrono.scan.code.paths import absolute, below, folder_of, globbed, last_of
 from chrono.scan.code.programs import is_shell, run_text
+from chrono.scan.code.receivers import own_field
 from chrono.scan.code.responses import printed
 from chrono.scan.code.ruby_reader import read_ruby
-from chrono.scan.code.ruby_values import (
-    block_of,
-    block_value,
-    list_method,
-    table_method,
-    text_method,
-    without_block,
-)
+from chrono.scan.code.ruby_values import block_of, block_value, list_method, table_method, text_method, without_block
 from chrono.scan.code.system_calls import cwd, fork, truncate
 from chrono.scan.code.values import (
     ANY,
@@ -53,6 +47,7 @@ class RubyLibrary:
     hoists = False
     assigns_outward = True
     returns_last = True
+    calls_bare_names = True
 
     def name(self, run: Machine, name: str) -> Value:
         if name == "ARGV":
@@ -73,7 +68,7 @@ class RubyLibrary:
         if isinstance(owner, Ref) and owner.name == "self":
             found = run.module.variables.get(name)
             return found if found is not None else Ref(name) if not name.startswith("@") else ANY
-        return owner.fields.get(name) if isinstance(owner, Thing) and owner.kind == "instance" else None
+        return own_field(owner, name)
 
     def call(self, run: Machine, name: str, args: Arguments) -> Value:
         name = name.removeprefix("self.").removeprefix("::")

@@ -5,12 +5,13 @@ What can be told of such code is left to `scan.foreign_calls` and, for VBScript,
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 from collections.abc import Iterator
 
-from chrono.scan.command import Refusal
-from chrono.scan.follow.scene import File, Scene, Started
+from chrono.scan.command import Refusal, Word
+from chrono.scan.follow.scene import File, Scene, Started, files_below
 from chrono.scan.foreign_calls import quoted, shell_texts
 
 Answers = list[Started | Refusal]
@@ -38,7 +39,7 @@ _ENDINGS = frozenset(
     "lua r jl tcl exp ex exs groovy java kts kt swift dart scala m scm lisp rkt clj nim cr raku hs ml zig v vbs vbe js "
     "wsf jse fish bats awk gdb vim el applescript scpt janet fnl escript".split()
 )
-TOOLS = frozenset((*_BY_OPERAND, *_BY_OPTION, "go", "cargo", "mix", "kotlinc", "rustc"))
+TOOLS = frozenset((*_BY_OPERAND, *_BY_OPTION, "go", "cargo", "mage", "mix", "kotlinc", "rustc"))
 
 
 def from_foreign_script(scene: Scene) -> Answers:
@@ -82,6 +83,9 @@ def _scripts(scene: Scene) -> Iterator[str]:
         yield from _go(scene)
     elif program == "cargo":
         yield from _cargo(scene)
+    elif program == "mage":
+        yield os.path.join(scene.cwd, "magefile.go")
+        yield from files_below(scene, os.path.join(scene.cwd, "magefiles"), ".go")
     elif program == "mix":
         if args[:1] == ("run",) and len(args) > 1:
             yield scene.path(args[-1]) or ""
@@ -117,6 +121,9 @@ def _go(scene: Scene) -> Iterator[str]:
     operands = [word for word in scene.args[1:] if isinstance(word, str) and not word.startswith("-")]
     for word in operands[:4] or ["."]:
         path = scene.path(word.removesuffix("/...") or ".") or scene.cwd
+        if word.endswith("...") and verb == "test":
+            yield from files_below(scene, path, "_test.go")
+            continue
         if path.endswith(".go"):
             yield path
             continue
@@ -146,3 +153,18 @@ def _cargo(scene: Scene) -> Iterator[str]:
         yield from (f"{tests}/{name}" for name in scene.world.listdir(tests) or () if name.endswith(".rs"))
     elif verb and verb not in _CARGO_BUILDS:
         yield os.path.join(scene.cwd, verb, "src/main.rs")
+        for name in (".cargo/config.toml", ".cargo/config"):
+            file = scene.read(os.path.join(scene.cwd, name))
+            alias = (
+                re.search(rf"^{re.escape(verb)}[ \t]*=([^\n]*)", file.text, re.M) if isinstance(file, File) else None
+            )
+            if alias is not None:
+                yield from _packages_named(scene, tuple(re.findall(r"[^\s\"'\[\],]+", alias[1])))
+    yield from _packages_named(scene, scene.args)
+
+
+def _packages_named(scene: Scene, words: tuple[Word, ...]) -> Iterator[str]:
+    """The programs of the packages that `-p NAME` names, where a workspace keeps them."""
+    for option, name in itertools.pairwise(words):
+        if option in ("-p", "--package") and isinstance(name, str):
+            yield from (os.path.join(scene.cwd, folder, name, "src/main.rs") for folder in ("", "crates", "tools"))

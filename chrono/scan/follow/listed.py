@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 
 from chrono.scan.command import Refusal
 from chrono.scan.follow.later import runs_later
-from chrono.scan.follow.scene import File, Scene, Started, mapping
+from chrono.scan.follow.scene import File, Scene, Started, files_below, mapping
 
 Answers = list[Started | Refusal]
 Texts = Iterator[tuple[str, str]]
@@ -32,6 +32,8 @@ def from_listed(scene: Scene) -> Answers:
     if entry is None or (scene.args and scene.args[0] in ("--version", "--help", "-h", "version", "help")):
         return []
     names, read = entry
+    if scene.program == "go" and scene.args[:1] != ("generate",):
+        return []
     answers: Answers = []
     for path in _paths(scene, names):
         file = scene.read(path)
@@ -59,8 +61,10 @@ def _paths(scene: Scene, names: tuple[str, ...]) -> list[str]:
 
 
 def _fitting(scene: Scene, name: str) -> list[str]:
-    """The paths that a name with at most one star in it stands for."""
+    """The paths that a name with at most one star in it stands for; with two it stands for any depth."""
     folder, star, rest = name.partition("*")
+    if rest[:1] == "*":
+        return list(files_below(scene, scene.cwd, rest[1:]))
     if not star:
         return [os.path.normpath(os.path.join(scene.cwd, name))]
     root = os.path.normpath(os.path.join(scene.cwd, folder))
@@ -170,8 +174,28 @@ def _plays(scene: Scene, file: File) -> Texts:
         return
     for text in _values(document, frozenset((*keys, "ansible.builtin.raw", "ansible.builtin.script", "cmd"))):
         yield "tasks", text
-    for target in re.findall(r"path:[ \t]*([^\n]+)\n[ \t]*state:[ \t]*absent", file.text):
-        yield "tasks", f"rm -rf {target}"
+    for target, variables in _absent(document, {}):
+        for name in _PLAY_VARIABLE.findall(target):
+            target = re.sub(rf"\{{\{{\s*{name}\s*\}}\}}", variables.get(name, "x").replace("\\", ""), target)
+        yield "tasks", "rm -rf " + _quoted([target])
+
+
+_PLAY_VARIABLE = re.compile(r"\{\{\s*(\w+)\s*\}\}")
+
+
+def _absent(value: object, around: dict[str, str]) -> Iterator[tuple[str, dict[str, str]]]:
+    """Paths that `file: state=absent` names, with the variables that hold there."""
+    if isinstance(value, list):
+        for inner in value:
+            yield from _absent(inner, around)
+    table = mapping(value)
+    given = {str(name): held for name, held in mapping(table.get("vars")).items() if isinstance(held, str)}
+    if table.get("state") == "absent":
+        path = next((table[key] for key in ("path", "dest", "name") if isinstance(table.get(key), str)), None)
+        if isinstance(path, str) and ("/" in path or "{{" in path):
+            yield path, around | given
+    for inner in table.values():
+        yield from _absent(inner, around | given)
 
 
 def _keys(*keys: str) -> Callable[[Scene, File], Texts]:
@@ -221,7 +245,7 @@ _CMAKE_PARTS = re.compile(r"\s(" + "|".join(_CMAKE_WORDS) + r")(?=\s|$)")
 
 def _cmake(scene: Scene, file: File) -> Texts:
     text = re.sub(r"(?m)^\s*#.*$", "", file.text)
-    text = re.sub(r"\$ENV\{(\w+)\}", r"$\1", text)
+    text = re.sub(r"\$ENV\{(\w+)\}", r"$\1", text).replace("${CMAKE_COMMAND}", "cmake")
     text = re.sub(r"\$\{(?:CMAKE|PROJECT)_(?:CURRENT_)?(?:SOURCE|LIST)_DIR\}", ".", text)
     for name, body in _CMAKE_CALL.findall(text):
         parts = _CMAKE_PARTS.split(f" {body} ")
@@ -278,6 +302,7 @@ _GRADLE_EXECUTE = re.compile(rf"(?:{_STRING})\.execute\(\)")
 
 def _gradle(scene: Scene, file: File) -> Texts:
     text = re.sub(r"\$\{?System\.(?:getProperty\([\"']user\.home[\"']\)|getenv\([\"']HOME[\"']\))\}?", "~", file.text)
+    text = re.sub(r"System\.(?:getProperty\([\"']user\.home[\"']\)|getenv\([\"']HOME[\"']\))", '"~"', text)
     for rest in _GRADLE_LINE.findall(text):
         if _literals(rest):
             yield "commandLine", _quoted(_literals(rest))
@@ -398,6 +423,34 @@ def _calls(scene: Scene, file: File) -> Texts:
     yield from (("", text) for text in shell_texts(file.text, whole=True))
 
 
+_GRUNT_COMMAND = re.compile(rf"([\w-]+)[\"']?\s*:\s*\{{[^{{}}]*\b(?:command|cmd)\s*:\s*(?:{_STRING})")
+_GRUNT_ALIAS = re.compile(r"registerTask\(\s*[\"']([\w:-]+)[\"'][^\[\n]*\[([^\]]*)\]")
+
+
+def _grunt(scene: Scene, file: File) -> Texts:
+    """Commands of `grunt-shell` and `grunt-exec` under the tasks that are asked for, aliases seen through."""
+    aliases = dict(_GRUNT_ALIAS.findall(file.text))
+    waiting = list(_wanted(scene) or {"default"})
+    reached: set[str] = set()
+    while waiting:
+        name = waiting.pop()
+        if name not in reached:
+            reached.add(name)
+            waiting += [*_literals(aliases.get(name, "")), *name.split(":")[1:]]
+    for name, first, second in _GRUNT_COMMAND.findall(file.text):
+        if name in reached or {"shell", "exec"} & reached:
+            yield name, first or second
+
+
+_WEB_SERVER = re.compile(rf"\bwebServer\b[^)]*?\bcommand\s*:\s*(?:{_STRING})")
+
+
+def _web_server(scene: Scene, file: File) -> Texts:
+    """What `playwright test` starts to have something to look at."""
+    if "test" in scene.args:
+        yield from (("webServer", first or second) for first, second in _WEB_SERVER.findall(file.text))
+
+
 def _go_generate(scene: Scene, file: File) -> Texts:
     if scene.args[:1] == ("generate",):
         for text in re.findall(r"^//go:generate[ \t]+([^\n]+)$", file.text, re.M):
@@ -439,7 +492,9 @@ _READERS: dict[str, tuple[tuple[str, ...], Callable[[Scene, File], Texts]]] = {
         ("gradle", "gradlew", "gradlew.bat"), (("build.gradle", "build.gradle.kts", "app/build.gradle"), _gradle)
     ),
     "nx": (_NX, _nx),
-    "go": (("*.go",), _go_generate),
+    "go": (("**.go",), _go_generate),
+    "grunt": (("Gruntfile.js", "Gruntfile.cjs", "Gruntfile.ts", "gruntfile.js"), _grunt),
+    "playwright": (("playwright.config.ts", "playwright.config.js", "playwright.config.mjs"), _web_server),
     "doit": (("dodo.py",), _doit),
     "snakemake": (("Snakefile", "workflow/Snakefile"), _snakemake),
     "packer": (("*.pkr.hcl",), _packer),

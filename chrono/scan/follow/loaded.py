@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator
 
 from chrono.scan.command import Refusal, Word
-from chrono.scan.follow.scene import File, Scene, Started
+from chrono.scan.follow.scene import File, Scene, Started, files_below
 from chrono.scan.follow.scripts import ENDINGS
 
 Answers = list[Started | Refusal]
@@ -144,13 +144,13 @@ _OWN_FILES: dict[str, tuple[str, tuple[str, ...]]] = {
     "deployer": ("php", ("deploy.php",)),
     "dep": ("php", ("deploy.php",)),
     "ecs": ("php", ("ecs.php",)),
-    "build": ("python", ("setup.py",)),
+    "build": ("python", ("setup.py", "hatch_build.py", "build.py")),
     "cibuildwheel": ("python", ("setup.py",)),
 }
 _ONLY_LOOKS = frozenset(("--version", "-V", "-v", "--help", "-h", "help", "version"))
 
 TOOLS = frozenset(
-    (*_CONFIGURED, *_BY_OWN_NAME, *_TESTED, *_SERVED, *_OWN_FILES, "manage.py", "django-admin", "py.test")
+    (*_CONFIGURED, *_BY_OWN_NAME, *_TESTED, *_SERVED, *_OWN_FILES, "manage.py", "django-admin", "py.test", "php")
 )
 
 
@@ -174,8 +174,29 @@ def _of_tool(scene: Scene) -> Answers:
         file = scene.read(path)
         if isinstance(file, File) and len(file.text) <= MAX_CHARS and len(answers) < MAX_FILES:
             answers.append(beside(scene, file, language, called=_ELSEWHERE.search(file.text) is None))
+            if language == "javascript":
+                answers += _of_configuration(scene, file)
     if scene.program in _TESTED and _runs_tests(scene):
         answers += _of_tests(scene)
+    return answers
+
+
+_SETUP = re.compile(
+    r"\b(?:globalSetup|globalTeardown|setupFiles\w*|testEnvironment|reporters|require)\b[\"']?\s*(?::\s*)?(\[[^\]]*\]|[^,\n]+)"
+)
+_RELATIVE = re.compile(r"[\"'`](?:<rootDir>/|\./)([\w./-]+)[\"'`]")
+
+
+def _of_configuration(scene: Scene, file: File) -> Answers:
+    """Files that a configuration has the tool run before and after its work (`globalSetup: "./setup.js"`)."""
+    answers: Answers = []
+    for name in [name for value in _SETUP.findall(file.text) for name in _RELATIVE.findall(value)][:MAX_FILES]:
+        base = os.path.join(os.path.dirname(file.path), name)
+        for path in (base, *(f"{base}.{ending}" for ending in _SCRIPT_ENDINGS)):
+            setup = scene.read(path)
+            if isinstance(setup, File) and len(setup.text) <= MAX_CHARS:
+                answers.append(beside(scene, setup, "javascript", called=_ELSEWHERE.search(setup.text) is None))
+                break
     return answers
 
 
@@ -211,6 +232,8 @@ def _files(scene: Scene) -> Iterator[tuple[str, str]]:
     language, own = _OWN_FILES.get(program, ("", ()))
     if program != "bundle" or _first(scene.args) in _INSTALLS | {"exec", "check"}:
         yield from ((language, os.path.join(scene.cwd, name)) for name in own)
+    if program == "php" and scene.args and str(scene.args[0]).rpartition("/")[2] == "artisan":
+        yield from (("php", path) for path in _artisan_commands(scene))
     if program == "thor":
         yield from (("ruby", os.path.join(scene.cwd, name)) for name in listed if name.endswith(".thor"))
     if program in ("manage.py", "django-admin") and _first(scene.args):
@@ -260,6 +283,15 @@ def _management_commands(scene: Scene, listed: tuple[str, ...] | list[str]) -> I
     if name.isidentifier():
         for application in [entry for entry in listed if "." not in entry and entry not in _FOREIGN][:MAX_FOLDERS]:
             yield os.path.join(scene.cwd, application, "management", "commands", f"{name}.py")
+
+
+def _artisan_commands(scene: Scene) -> Iterator[str]:
+    """The class of a command that a Laravel project defines, told by its signature."""
+    verb = _first(scene.args[1:])
+    for path in files_below(scene, os.path.join(scene.cwd, "app/Console/Commands"), ".php"):
+        file = scene.read(path)
+        if verb and isinstance(file, File) and re.search(rf"[\"']{re.escape(verb)}[\"'\s]", file.text):
+            yield path
 
 
 def _applications(scene: Scene) -> Iterator[str]:

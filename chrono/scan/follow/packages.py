@@ -379,6 +379,8 @@ def _from_other_manifest(scene: Scene) -> Answers:
                     f"composer run-script {text[1:]}" if text.startswith("@") and scene.program == "composer" else text
                 )
                 answers.append(scene.start(f'{text} "$@"', "sh", f"{manifest}:{link}.{wanted}", args=rest, cwd=cwd))
+            for name in _callbacks(entries.get(wanted)) if manifest == "composer.json" else ():
+                answers += _of_callback(scene, cwd, json_object(file.text), name)
     return answers
 
 
@@ -393,6 +395,25 @@ def _with_dependencies(tasks: dict[str, object], names: tuple[str, ...]) -> list
             needs = mapping(tasks.get(name)).get("dependencies")
             waiting += [need for need in needs if isinstance(need, str)] if isinstance(needs, list) else []
     return list(reversed(found))
+
+
+def _callbacks(value: object) -> list[str]:
+    """Methods of the project's own classes among a script's entries (`App\\Installer::run`)."""
+    return [v for v in (value if isinstance(value, list) else [value]) if isinstance(v, str) and "::" in v]
+
+
+def _of_callback(scene: Scene, cwd: str, document: dict[str, object], name: str) -> Answers:
+    """The file that composer loads a callback's class from, with a call of the method behind it."""
+    spaces = mapping(mapping(document.get("autoload")).get("psr-4"))
+    for space, folder in spaces.items():
+        if name.startswith(space) and isinstance(folder, str):
+            place = name.partition("::")[0].removeprefix(space).replace("\\", "/")
+            file = scene.read(os.path.join(cwd, folder, f"{place}.php"))
+            if isinstance(file, File):
+                method = f"{place.rpartition('/')[2]}::{name.partition('::')[2]}"
+                text = f"{file.text}\n{method}(null);\n"
+                return [scene.start(text, "php", scene.shown(file.path), file=file, cwd=cwd)]
+    return []
 
 
 def _texts(value: object) -> list[str]:
@@ -458,7 +479,7 @@ def _from_monorepo(scene: Scene) -> Answers:
 
 
 def _from_pip(scene: Scene) -> Answers:
-    """`pip install .` and `-e .` run the project's own setup.py."""
+    """`pip install .` and `-e .` run the project's own setup.py, or the hook that it builds with."""
     args = scene.args[1:] if scene.program == "uv" and scene.args[:1] == ("pip",) else scene.args
     if args[:1] not in (("install",), ("wheel",)):
         return []
@@ -470,10 +491,14 @@ def _from_pip(scene: Scene) -> Answers:
             following = args[at + 1]
             local = following if isinstance(following, str) and "://" not in following else None
         path = scene.path(local.split("[", 1)[0]) if local else None
-        file = scene.read(os.path.join(path, "setup.py")) if path else None
-        if isinstance(file, Refusal):
-            return [file]
-        if file is not None:
-            started = scene.start(file.text, "python", scene.shown(file.path), file=file, cwd=path)
-            return [started._replace(called=True)]
+        answers: Answers = []
+        for name in ("setup.py", "hatch_build.py") if path else ():
+            file = scene.read(os.path.join(path or "", name))
+            if isinstance(file, Refusal):
+                return [file]
+            if file is not None:
+                started = scene.start(file.text, "python", scene.shown(file.path), file=file, cwd=path)
+                answers.append(started._replace(called=True))
+        if answers:
+            return answers
     return []

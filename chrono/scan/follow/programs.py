@@ -32,7 +32,7 @@ FOLLOWED = frozenset(
     "goreleaser melos moon dvc lua luajit luau rscript r littler julia tclsh wish expect elixir iex groovy java "
     "kotlin swift dart scala octave guile sbcl clisp racket clojure clj bb nim crystal raku runhaskell runghc ocaml "
     "zig escript fennel janet cscript wscript fish bats awk gawk mawk nawk gdb lldb vim vi nvim ex view emacs mix "
-    "psql papermill runipy snakemake packer bazel bazelisk sbt tilt rush ultra".split()
+    "mage psql papermill runipy snakemake packer bazel bazelisk sbt tilt rush ultra".split()
 )
 """Programs, without version, of which a follower knows something; most commands are of none of them."""
 

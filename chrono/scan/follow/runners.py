@@ -199,7 +199,8 @@ def _text_of(scene: Scene, value: object) -> str:
         parts = table.get(key)
         if isinstance(parts, list):
             again = {"pdm": "pdm run", "rye": "rye run", "poe": "poe"}.get(scene.program, "")
-            return "\n".join(f"{again} {part}".strip() for part in parts if isinstance(part, str))
+            lines = [f"{again} {part}".strip() if isinstance(part, str) else _text_of(scene, part) for part in parts]
+            return "\n".join(line for line in lines if line)
     for key in ("shell", "cmd"):
         found = table.get(key)
         if found is not None:

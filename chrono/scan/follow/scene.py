@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from chrono.scan.command import Command, Many, Refusal, Word
 from chrono.scan.follow.programs import program_name
@@ -16,6 +16,7 @@ from chrono.tuples import NamedTuple
 
 MAX_FILE_BYTES = 1_000_000
 MAX_MATCHES = 32
+MAX_FOLDERS = 48
 _MAX_LISTED = 2_000
 _FOREIGN = frozenset((".git", "node_modules", ".venv", "venv", "site-packages", "vendor", "target", "dist", "build"))
 
@@ -194,6 +195,17 @@ class Scene(NamedTuple):
     def hand_on(self, words: tuple[Word, ...], link: str, cwd: str | None = None) -> Started:
         """Words of the command as a command of their own; as arguments, so that none is read as shell text again."""
         return self.start('"$@"', "sh", link, args=words, cwd=cwd)._replace(wrapper=True)
+
+
+def files_below(scene: Scene, root: str, ending: str) -> Iterator[str]:
+    """Files of the project's own below a folder whose name has this ending, a few folders' worth."""
+    waiting, left = [root], MAX_FOLDERS
+    while waiting and left:
+        left -= 1
+        folder = waiting.pop(0)
+        names = sorted(scene.world.listdir(folder) or ())
+        yield from (f"{folder}/{name}" for name in names if name.endswith(ending))
+        waiting += [f"{folder}/{name}" for name in names if "." not in name and name not in _FOREIGN]
 
 
 def _joined(pieces: tuple[str | None, ...]) -> list[str]:

@@ -70,10 +70,10 @@ def _operands(args: tuple[Word, ...]) -> list[str]:
 
 
 def _tox(scene: Scene) -> Answers:
-    file = _first(scene, ("tox.ini", "setup.cfg"))
+    file = _first(scene, ("tox.ini", "setup.cfg", "tox.toml", "pyproject.toml"))
     if not isinstance(file, File):
         return [file] if isinstance(file, Refusal) else []
-    sections = _ini(file.text)
+    sections = _toml_sections(file) if file.path.endswith(".toml") else _ini(file.text)
     chosen = _chosen(scene.args, ("-e", "--env", "--envlist"))
     answers: Answers = []
     for title, section in sections.items():
@@ -87,6 +87,31 @@ def _tox(scene: Scene) -> Answers:
             link = f"{scene.shown(file.path)}:{title}"
             answers.append(scene.start(text, "sh", link, args=args, cwd=os.path.dirname(file.path)))
     return answers
+
+
+def _toml_sections(file: File) -> dict[str, dict[str, list[str]]]:
+    """The environments of a `tox.toml`, or of tox's table in `pyproject.toml`, as those of an ini file."""
+    import shlex
+    import tomllib
+
+    try:
+        document = tomllib.loads(file.text)
+    except (ValueError, RecursionError):
+        return {}
+    if file.path.endswith("pyproject.toml"):
+        document = mapping(mapping(document.get("tool")).get("tox"))
+    legacy = document.get("legacy_tox_ini")
+    if isinstance(legacy, str):
+        return _ini(legacy)
+    found: dict[str, dict[str, list[str]]] = {}
+    base = mapping(document.get("env_run_base"))
+    for name, own in {"": base, **mapping(document.get("env"))}.items():
+        section = found.setdefault(f"testenv:{name}" if name else "testenv", {})
+        for key in ("commands_pre", "commands", "commands_post"):
+            listed = mapping(own).get(key)
+            words = [command for command in listed if isinstance(command, list)] if isinstance(listed, list) else []
+            section[key] = [shlex.join(word for word in command if isinstance(word, str)) for command in words]
+    return found
 
 
 def _tox_command(line: str) -> str:
@@ -146,11 +171,19 @@ def _decorated(scene: Scene, path: str, mark: str, wanted: list[str], prelude: s
     if not isinstance(file, File):
         return [file] if isinstance(file, Refusal) else []
     names = re.findall(_DECORATED.format(mark), file.text, re.M)
+    needs = _needed_before(file.text, mark, names)
+    wanted = [one for name in wanted for one in (*needs.get(name, ()), name)]
     # Decorators become comments, so that lines keep their numbers.
     text = re.sub(rf"^@[\w.]*\b{mark}\b(?:\([^()\n]*\))?[ \t]*$", "#", file.text, flags=re.M)
-    calls = "".join(f"{name}({argument})\n" for name in names if not wanted or name in wanted)
+    calls = "".join(f"{name}({argument})\n" for name in ([n for n in wanted if n in names] if wanted else names))
     text = f"{text}\n{prelude}{calls}"
     return [scene.start(text, "python", scene.shown(file.path), file=file)]
+
+
+def _needed_before(text: str, mark: str, names: list[str]) -> dict[str, list[str]]:
+    """The tasks that a task's decorator names: `@task(clean)`, `@task(pre=[clean])`."""
+    given = re.findall(rf"^@[\w.]*\b{mark}\b\(([^()\n]*)\)[ \t]*\n(?:@[^\n]*\n)*def[ \t]+(\w+)", text, re.M)
+    return {name: [word for word in re.findall(r"\w+", words) if word in names] for words, name in given}
 
 
 _TEST = re.compile(r"^def (test\w*)", re.M)
@@ -254,7 +287,11 @@ def _mise(scene: Scene) -> Answers:
     words = _operands(scene.args)
     if words[:1] not in (["run"], ["r"]) or len(words) < 2:
         return []
-    file = _first(scene, ("mise.toml", ".mise.toml"))
+    for folder in ("mise-tasks", ".mise-tasks", "mise/tasks", ".mise/tasks", ".config/mise/tasks"):
+        path = os.path.join(scene.cwd, folder, words[1].replace(":", "/"))
+        if isinstance(scene.read(path), File):
+            return [scene.hand_on((path, *words[2:]), f"mise {words[1]}")]
+    file = _first(scene, ("mise.toml", ".mise.toml", "mise/config.toml", ".config/mise.toml"))
     if not isinstance(file, File):
         return [file] if isinstance(file, Refusal) else []
     import tomllib

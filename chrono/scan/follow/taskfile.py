@@ -198,7 +198,7 @@ def _filled(text: str, variables: dict[str, str], depth: int = 0) -> str:
         if closing < 0:
             break
         name = text[opening + 2 : closing].strip().lstrip("-").strip().removeprefix(".")
-        known = variables.get(name)
+        known = variables.get(name, "$HOME" if name == "HOME" else None)
         out += [text[at:opening], "$(task-value)" if known is None else _filled(known, variables, depth + 1)]
         at = closing + 2
     return "".join(out) + text[at:]
