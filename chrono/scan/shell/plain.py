@@ -18,9 +18,10 @@ BLANKS = expression(r"[ \t]+")
 """Not what `str.split` splits at: to a shell, other spaces are letters."""
 
 _ONE_COMMAND = expression(rf"[ \t\n]*({FIRST}(?:[ \t]+{PLAIN})*)[ \t\n]*\Z")
-_RESERVED = frozenset(
+RESERVED = frozenset(
     "if then elif else fi while until for foreach select do done case esac function coproc time ! }".split()
 )
+"""Words of the grammar; the others of it are made of signs that no plain word holds."""
 _DIALECTS = ("bash", "dash")
 MAX_CHARS = 4_000
 """Far from every limit on words."""
@@ -42,6 +43,6 @@ def plain_command(text: str, dialect: str) -> PlainCommand | None:
     if match is None:
         return None
     argv = tuple(BLANKS.split(match[1]))
-    if argv[0] in _RESERVED:
+    if argv[0] in RESERVED:
         return None
     return PlainCommand(argv, *match.span(1))

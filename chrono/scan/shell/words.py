@@ -10,12 +10,13 @@ import re
 from chrono.scan.expression import expression
 from chrono.scan.shell.ansi import decode_ansi
 from chrono.scan.shell.braces import expand_braces, may_expand
-from chrono.scan.shell.lexer import Reader, skip_newlines
+from chrono.scan.shell.lexer import MAX_DEPTH, Reader, skip_newlines
 from chrono.scan.shell.parameters import PAREN, Readers, read_braced, read_subscript
 from chrono.scan.shell.syntax import Arith, ArrayValue, Param, Part, Process, Quoted, Subst, Text, Word
 from chrono.scan.shell.zsh import MODIFIERS
 
 _FAST = expression(r"[^ \t\n|&;()<>\"'`$\\\0*?\[{~]+(?=[ \t\n|&;)<>]|\Z)")
+_QUOTED_WORD = expression(r"(?:'([^'\0]*)'|\"([^\"$`\\\0]*)\")(?=[ \t\n|&;)<>]|\Z)")
 _RUN = expression(r"[^ \t\n|&;()<>\"'`$\\\0]+")
 _DOUBLE_RUN = expression(r"[^\"\\$`\0]+")
 _HEREDOC_RUN = expression(r"[^\\$`\0]+")
@@ -32,12 +33,27 @@ def read_word(r: Reader) -> Word | None:
     """The word at the position, or None where none starts."""
     match = _FAST.match(r.text, r.pos, r.end)
     if match is None:
-        return _read_slow(r)
+        return _read_quoted(r) or _read_slow(r)
     start = r.pos
     r.pos = match.end()
     r.budget.work += 1
     text = match.group()
     return Word((Text(text, False),), *(r.fixed or (start, r.pos)), text)
+
+
+def _read_quoted(r: Reader) -> Word | None:
+    """A word that is one quoted text with nothing to expand in it; `_read_slow` reads the same."""
+    match = _QUOTED_WORD.match(r.text, r.pos, r.end)
+    if match is None or r.budget.depth >= MAX_DEPTH:
+        return None
+    start = r.pos
+    r.pos = match.end()
+    r.budget.spend(1)
+    single, double = match.groups()
+    if double is None:
+        return Word((Text(single, True),), *(r.fixed or (start, r.pos)), single)
+    part = Quoted((Text(double, True),) if double else ())
+    return Word((part,), *(r.fixed or (start, r.pos)), double)
 
 
 def _read_slow(r: Reader) -> Word | None:
