@@ -14,7 +14,7 @@ from functools import cache
 from itertools import islice
 
 from chrono.audit import checkpoint, head
-from chrono.audit.compare import Mismatch
+from chrono.audit.compare import Mismatch, may_be_lost
 from chrono.audit.durable import settle
 from chrono.audit.keys import KeySettings, find_signer
 from chrono.audit.merkle import leaf_hash
@@ -180,6 +180,8 @@ class AuditLog:
             self._tail, self._notes = found.tail, (*self._notes, *found.notes)
             if found.mismatch is not None:
                 alarm = self._latch(found.mismatch)
+            elif may_be_lost(state, found.tail.tree.size, boot_id()):
+                head.wipe_beyond(self._files.head, found.tail.tree.size)
             self._begin_file(writing)
             if found.mismatch is not None:
                 self._tell(writing, found.mismatch, alarm)

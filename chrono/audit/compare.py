@@ -39,7 +39,7 @@ def compare(state: State, size: int, leaf_at_mark: str | None, *, boot_id: str =
         )
     if size < mark.size:
         lost = mark.size - size
-        if boot_id and mark.boot_id != boot_id and mark.boot_id != "-":
+        if may_be_lost(state, size, boot_id):
             return Compared(None, lost=lost)
         return Compared(Mismatch("truncated", f"truncated: {lost} records that the witness saw are missing"))
     if leaf_at_mark != mark.leaf:
@@ -47,3 +47,11 @@ def compare(state: State, size: int, leaf_at_mark: str | None, *, boot_id: str =
     if size > mark.size:
         return Compared(None, adopted=size - mark.size)
     return Compared(None)
+
+
+def may_be_lost(state: State, size: int, boot_id: str) -> bool:
+    """Whether a power cut explains that a log has no more than `size` records: nobody was told of the others, and the
+    machine was started anew since. Witness and head are not synced, so either may have reached the disk before the log.
+    """
+    mark = state.mark
+    return mark is not None and size >= state.acknowledged and bool(boot_id) and mark.boot_id not in ("-", boot_id)

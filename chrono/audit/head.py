@@ -50,6 +50,15 @@ def wipe(fd: int, size: int) -> None:
     os.pwrite(fd, bytes(_PREFIX_BYTES), (size & 1) * SLOT_BYTES)
 
 
+def wipe_beyond(fd: int, size: int) -> None:
+    """Empties the slots that tell of more than `size` records: they outran the log to the disk in a power cut."""
+    data = os.pread(fd, 2 * SLOT_BYTES, 0)
+    for start in (0, SLOT_BYTES):
+        found = _slot(data[start : start + SLOT_BYTES])
+        if found is not None and found.size > size:
+            os.pwrite(fd, bytes(_PREFIX_BYTES), start)
+
+
 def read(fd: int) -> Head | None:
     """The slot with the larger size, None where neither holds a whole head (an empty slot is a hole)."""
     data = os.pread(fd, 2 * SLOT_BYTES, 0)

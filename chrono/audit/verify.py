@@ -14,7 +14,7 @@ from contextlib import suppress
 from chrono.audit import checkpoint, head
 from chrono.audit.append import boot_id
 from chrono.audit.chain import Chain, Trust
-from chrono.audit.compare import compare
+from chrono.audit.compare import compare, may_be_lost
 from chrono.audit.external import External, read_external
 from chrono.audit.part import FAST, FULL, STRICT
 from chrono.audit.pin import pin_of_path, read_pin
@@ -161,7 +161,7 @@ class _Verification:
         finally:
             if text is not None:
                 text.close()
-        self._against_head(chain, trust, signed_head, head_state)
+        self._against_head(chain, trust, signed_head, head_state, state)
         self._against_witness(chain, state)
         if commits is not None:
             self._against_commits(chain, trust, commits, trailers)
@@ -261,7 +261,7 @@ class _Verification:
             os.close(fd)
         return found, "" if found is not None else "damaged head file"
 
-    def _against_head(self, chain: Chain, trust: Trust, found: head.Head | None, why: str) -> None:
+    def _against_head(self, chain: Chain, trust: Trust, found: head.Head | None, why: str, witnessed: State) -> None:
         if found is None:
             self.notes.warn(f"{why}: the next append writes it again")
             self.levels.append(Level("W0", "not checked", why))
@@ -281,7 +281,10 @@ class _Verification:
             self.levels.append(Level("W0", "failed" if foreign else "not checked", str(error)))
             return
         state = "failed"
-        if signed.size > chain.count:
+        if signed.size > chain.count and may_be_lost(witnessed, chain.count, boot_id()):
+            self.notes.warn("the head saw records that were lost, unacknowledged, when the machine went down")
+            state = "not checked"
+        elif signed.size > chain.count:
             self.notes.fail(
                 "truncated",
                 chain.count,
