@@ -6,12 +6,11 @@ What a boundary is declared as is `record.boundaries`; streams and generators th
 
 from __future__ import annotations
 
-import functools
 import os
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from chrono.record.arguments import Args, Kwargs, Shape, Unknown, shape_of
 from chrono.record.entry import EnvelopeEntry, Json, JsonObject
@@ -50,23 +49,6 @@ class BoundarySpec(NamedTuple):
     """Makes of a recording what `observe` would have handed to the caller; None: the usual way (`record.answers`)."""
 
 
-def _own_work(method: F) -> F:
-    """While a method of a crossing runs hooks, redactors and extractors, what these ask of clock and chance is not the
-    program's."""
-
-    @functools.wraps(method)
-    def at_work(crossing: Crossing, *args: Any, **kwargs: Any) -> Any:
-        if not crossing.session.draws:
-            return method(crossing, *args, **kwargs)
-        token = AT_WORK.set(True)
-        try:
-            return method(crossing, *args, **kwargs)
-        finally:
-            AT_WORK.reset(token)
-
-    return cast("F", at_work)
-
-
 class Crossing:
     """One call of a boundary while it is recorded. `finish` or `fail` closes it, once; later calls do nothing."""
 
@@ -97,10 +79,15 @@ class Crossing:
 
     # -- before the call
 
-    @_own_work
     def begin(self, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
         """Ask the enter hooks and capture the input as the call will get it. Raises what a hook stops the call with;
         the failure is then recorded and the earlier hooks have had their leave."""
+        if not self.session.draws:
+            return self._begin(args, kwargs)
+        with _own_work():
+            return self._begin(args, kwargs)
+
+    def _begin(self, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
         hooks = self.session.hooks.hooks
         if hooks and not self.spec.harmless:
             args, kwargs = self._enter(hooks, args, kwargs)
@@ -242,12 +229,18 @@ class Crossing:
         for the sake of recording; hooks that were entered get their leave."""
         self._close(result, error, lambda ended_ns: self._failed(error, result, ended_ns, metadata, chunks))
 
-    @_own_work
     def _close(self, seen: Any, error: BaseException | None, record: Callable[[int], EnvelopeEntry]) -> None:
         """The one end of a crossing: who waits for it hears it, it is recorded, hooks get what is theirs."""
         if not self._open:
             return
         self._open = False
+        if not self.session.draws:
+            self._closed(seen, error, record)
+            return
+        with _own_work():
+            self._closed(seen, error, record)
+
+    def _closed(self, seen: Any, error: BaseException | None, record: Callable[[int], EnvelopeEntry]) -> None:
         if self.told is not None:
             self.told(seen, error)
         ended_ns = self._ended_ns()
@@ -286,7 +279,8 @@ class Crossing:
         if session.settings.capture_output:
             raw = self._written("output", extracted)
         output = self._output(raw)
-        self._keep_chunks(output, chunks)
+        if chunks is not None:
+            self._keep_chunks(output, chunks)
         if partial:
             self._metadata["chrono.partial"] = True
         self._describe(result, metadata)
@@ -307,16 +301,15 @@ class Crossing:
         if result is not None and self.session.settings.capture_output:
             raw = self._written("output", result)
             output = self._output(raw) | output
-            self._keep_chunks(output, chunks)
+            if chunks is not None:
+                self._keep_chunks(output, chunks)
             self._metadata["chrono.partial"] = True
         self._metadata["chrono.error"] = _error_facts(error, rules)
         self._describe(None, metadata)
         return self._put(ended_ns, "failure", output)
 
-    def _keep_chunks(self, output: JsonObject, chunks: Sequence[Any] | None) -> None:
+    def _keep_chunks(self, output: JsonObject, chunks: Sequence[Any]) -> None:
         """The chunks beside what they make up. Not where that holds a secret: cut in pieces, nobody would see one."""
-        if chunks is None:
-            return
         self._metadata["chrono.chunks"] = len(chunks)
         if not self.session.settings.capture_output or "redacted" in self._notes.get("output", {}).values():
             return
@@ -388,6 +381,16 @@ class Crossing:
     def _ended_ns(self) -> int:
         """By the steady clock: a clock that is set back meanwhile must not make an end before its start."""
         return self._started_ns + time.monotonic_ns() - self._tick_ns
+
+
+@contextmanager
+def _own_work() -> Iterator[None]:
+    """While hooks, redactors and extractors run, what these ask of clock and chance is not the program's."""
+    token = AT_WORK.set(True)
+    try:
+        yield
+    finally:
+        AT_WORK.reset(token)
 
 
 def invoke(spec: BoundarySpec, function: Call, args: Args, kwargs: Kwargs) -> Any:

@@ -79,7 +79,8 @@ class Delivery:
         _deliveries.add(self)
 
     def _begin(self) -> None:
-        self._changed = threading.Condition()
+        self._guard = threading.RLock()
+        self._changed = threading.Condition(self._guard)
         self._running = threading.Lock()  # held by the thread, so that one that hangs and its successor do not overlap
         self._thread: threading.Thread | None = None
         self._leases: dict[str, Cursor] = {}
@@ -99,7 +100,7 @@ class Delivery:
 
     def added(self, written: Written) -> None:
         """A record was appended. Wakes the thread for the first of a batch, and when a batch is full."""
-        with self._changed:
+        with self._guard:  # the condition's own lock, without the condition's two calls around it
             self._own[written.path] = None
             self._added += 1
             COUNTERS.written += 1

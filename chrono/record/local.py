@@ -19,7 +19,7 @@ from chrono.errors import ChronoError
 from chrono.files import OWN, fsync_dir, own_folder, write_all
 from chrono.record import frames
 from chrono.record.frames import frame
-from chrono.record.packing import Packer, json_bytes
+from chrono.record.packing import SMALL_RECORD_BYTES, Packer, json_bytes
 from chrono.tuples import NamedTuple
 
 try:
@@ -82,8 +82,12 @@ class StoreWriter:
                 return self._inner.append(kind, trace_id, value)
             self._appending = True
             try:
-                self._ready(len(plain))
-                self._write(self._lines(kind, trace_id, value, plain))
+                if self._fd < 0 or self._size + len(plain) > self._roll_bytes:
+                    self._begin_anew()
+                if len(plain) < SMALL_RECORD_BYTES:
+                    self._write(frame(kind, trace_id.encode(), plain))
+                else:
+                    self._write(self._lines(kind, trace_id, value, plain))
             except BaseException as error:
                 self._packer.forget()  # places it has remembered may not be what it thinks
                 if not isinstance(error, OSError):
@@ -146,11 +150,10 @@ class StoreWriter:
 
     # --- below: called with the lock held
 
-    def _ready(self, coming_bytes: int) -> None:
-        if self._fd >= 0 and self._size + coming_bytes > self._roll_bytes:
+    def _begin_anew(self) -> None:
+        if self._fd >= 0:
             self._let_go()
-        if self._fd < 0:
-            self._begin()
+        self._begin()
 
     def _begin(self) -> None:
         own_folder(self.folder)

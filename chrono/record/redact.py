@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable
 from typing import Final
 
+from chrono.record.plain import has_utf8
 from chrono.tuples import NamedTuple
 
 MASK: Final = "[REDACTED]"
@@ -102,10 +103,12 @@ _KEY_ENDS: Final = (
 )  # fmt: skip
 _KEY_NAMES: Final = frozenset({"secret", "pwd", "cookie", "pass", "accesskey"})
 
+_SHORTEST: Final = 8
 _LONGEST_REMEMBERED: Final = 8192
 _MOST_REMEMBERED: Final = 2 << 20
-_clean: set[str] = set()  # texts without a secret: names come again in every call, a conversation with every turn
-_clean_size = 0  # characters in it
+clean_texts: Final[set[str]] = set()
+"""Texts without a secret that have a UTF-8 form: names come again in every call, a conversation with every turn."""
+_clean_size = 0  # characters in them
 _OVERHEAD: Final = 64
 _LONGEST_KEY: Final = 128
 _MOST_KEYS: Final = 4096
@@ -114,8 +117,17 @@ _key_memo: dict[str, bool] = {}
 
 def redact_default(text: str) -> str:
     """`text` with every secret of a known shape masked."""
-    if len(text) < 8 or text in _clean:
+    if text in clean_texts:
         return text
+    found = _masked_text(text) if len(text) >= _SHORTEST else text
+    if found is text or found == text:
+        if len(text) <= _LONGEST_REMEMBERED and has_utf8(text):
+            _remember(text)
+        return text
+    return found
+
+
+def _masked_text(text: str) -> str:
     found = text
     lowered = ""
     for gate, shapes in _GATED:
@@ -133,10 +145,6 @@ def redact_default(text: str) -> str:
                 if hint in where:
                     found = shape.pattern.sub(_masked, found)
                     break
-    if found is text or found == text:
-        if len(text) <= _LONGEST_REMEMBERED:
-            _remember(text)
-        return text
     return found
 
 
@@ -144,9 +152,9 @@ def _remember(text: str) -> None:
     global _clean_size
     _clean_size += len(text) + _OVERHEAD
     if _clean_size > _MOST_REMEMBERED:
-        _clean.clear()
+        clean_texts.clear()
         _clean_size = len(text) + _OVERHEAD
-    _clean.add(text)
+    clean_texts.add(text)
 
 
 def default_redactors() -> list[Redactor]:

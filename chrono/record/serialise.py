@@ -21,11 +21,10 @@ from weakref import WeakSet
 
 from chrono.record.entry import Json, JsonObject
 from chrono.record.httpforms import held_response_form, is_request, is_response, request_form
+from chrono.record.plain import MAX_DEPTH, MAX_INT, MOST_MEMBERS, plain_copy
 from chrono.tuples import NamedTuple
 
-MAX_DEPTH: Final = 60
 MAX_REPR: Final = 4096
-MAX_INT: Final = 2**63
 MAX_NOTES: Final = 10_000
 MAX_PLAIN_NAMES: Final = 4096
 LONGEST_PLAIN_NAME: Final = 128
@@ -45,6 +44,8 @@ class Rules(NamedTuple):
     plain_names: set[str] | None = None
     """Names of members that were found to be ASCII and no secret: shared by all walks under equal rules, which are then
     known to judge a name always alike. None: a walk's own."""
+    plain_texts: set[str] | None = None
+    """Texts that `clean` found to hold no secret, of which it is known to judge always alike. None: nothing is."""
 
 
 class Written(NamedTuple):
@@ -66,6 +67,11 @@ def to_json(value: object, rules: Rules = PLAIN) -> Json:
 def write(value: object, rules: Rules = PLAIN) -> Written:
     """`value` as JSON with notes. Costs at most about `max_items` steps; a cycle is cut where it closes."""
     walk = _Walk(rules)
+    kind = type(value)
+    if kind is dict or kind is list:
+        json = walk.plain(value, 0)
+        if json is not None:
+            return Written(json, {}, False)
     try:
         json = walk.value(value, 0)
     except Exception as error:  # a value's own code may raise anything at any step
@@ -108,12 +114,13 @@ _LONG: Final = 32  # from this length on a list is first looked at as a whole
 class _Walk:
     """One value on its way to JSON. A note's path grows from its end: whoever holds a child puts its key before it."""
 
-    __slots__ = ("clean", "left", "max_text", "notes", "open", "plain_names", "secret_key", "truncated")
+    __slots__ = ("clean", "left", "max_text", "notes", "open", "plain_names", "plain_texts", "secret_key", "truncated")
 
     def __init__(self, rules: Rules) -> None:
         self.clean = rules.clean
         self.secret_key = rules.secret_key
         self.plain_names = rules.plain_names if rules.plain_names is not None else set()
+        self.plain_texts = rules.plain_texts
         self.max_text = rules.max_text_bytes
         self.left = rules.max_items
         self.notes: list[list[Any]] = []
@@ -141,7 +148,7 @@ class _Walk:
         self.open.add(mark)
         try:
             if kind is dict:
-                return self.plain_mapping(value, depth) or self.mapping(value, depth)
+                return self.mapping(value, depth)
             if kind is list:
                 return self.sequence(value, depth)
             if kind is tuple:
@@ -182,24 +189,19 @@ class _Walk:
                 return text.encode("utf-8", "backslashreplace").decode()
         return text
 
-    def plain_mapping(self, given: JsonObject, depth: int) -> JsonObject | None:
-        """As `mapping`, without a look at each name; None where one of them needs it, or there are too many."""
-        if len(given) > self.left:
+    def plain(self, value: Any, depth: int) -> Json:
+        """The JSON of a dict or list where the quick way can tell it, else None."""
+        if self.plain_texts is None or self.clean is None or self.max_text is not None:
             return None
-        out = given.copy()
-        if not self.plain_names.issuperset(out) or set(map(type, out)) != _NAMES:
+        most = min(self.left, MOST_MEMBERS)
+        try:
+            found = plain_copy(value, self.plain_names, self.plain_texts, self.clean, most, depth)
+        except RuntimeError:  # another thread is changing it
             return None
-        self.left -= len(out)
-        notes = self.notes
-        for name, item in out.items():
-            kind = type(item)
-            if kind in _ASIS:
-                continue
-            before = len(notes)
-            out[name] = self.text(item) if kind is str else self.value(item, depth + 1)
-            if len(notes) > before:
-                self.under(name, before)
-        return out
+        if found is None:
+            return None
+        self.left -= found.members
+        return found.json
 
     def mapping(self, given: Mapping[Any, Any], depth: int) -> JsonObject:
         try:
@@ -297,7 +299,7 @@ class _Walk:
     def other(self, value: Any, kind: type, depth: int) -> Json:
         """What is none of JSON's own types. The order matters: an Enum may be a str, a model may be a Mapping."""
         if kind in _MODELS:
-            return self.noted({"type": "pydantic", "class": type_name(value)}, self.value(_dumped(value), depth + 1))
+            return self.noted({"type": "pydantic", "class": type_name(value)}, self.model(value, depth + 1))
         if isinstance(value, Enum):
             json = self.value(value.value, depth + 1)
             return self.noted({"type": "enum", "class": type_name(value)}, json)
@@ -336,6 +338,14 @@ class _Walk:
             exact = kind.__name__ if kind in (set, frozenset) else {"type": "set", "class": type_name(value)}
             return self.noted(exact, self.sequence(_in_order(value, self.left), depth))
         return self.noted({"type": "opaque", "class": type_name(value)}, self.text(_repr(value)))
+
+    def model(self, model: Any, depth: int) -> Json:
+        dumped = _dumped(model)
+        if type(dumped) is dict:
+            json = self.plain(dumped, depth)
+            if json is not None:
+                return json
+        return self.value(dumped, depth)
 
     def bytes(self, data: bytes, name: str) -> Json:
         """Text where the bytes are text (a secret in them is then seen), base64 otherwise."""

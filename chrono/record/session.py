@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 from chrono.record.entry import JsonObject
 from chrono.record.hooks import HookRegistry
-from chrono.record.redact import is_secret_key, redact_default
+from chrono.record.redact import clean_texts, is_secret_key, redact_default
 from chrono.record.serialise import Rules
 from chrono.record.settings import Settings, get_settings
 from chrono.record.sink import Sink
@@ -208,6 +208,7 @@ def rules_of(settings: Settings) -> Rules:
         settings.max_payload_bytes,
         settings.max_items,
         _plain_names if clean is redact_default else None,
+        clean_texts if clean is redact_default else None,
     )
 
 

@@ -112,16 +112,16 @@ def params(raw: JsonObject, *, max_tokens: tuple[str, ...], stop: tuple[str, ...
     """The parameters that all providers share; `max_tokens` and `stop` are the names this one has for them."""
     found: JsonObject = {}
     for name in ("temperature", "top_p"):
-        if type(raw.get(name)) in (int, float):
+        if name in raw and type(raw[name]) in (int, float):
             found[name] = raw[name]
     for name in max_tokens:
-        if type(raw.get(name)) is int and raw[name] >= 0:
+        if name in raw and type(raw[name]) is int and raw[name] >= 0:
             found["max_tokens"] = raw[name]
             break
-    if type(raw.get("seed")) is int:
+    if "seed" in raw and type(raw["seed"]) is int:
         found["seed"] = raw["seed"]
     for name in stop:
-        ends = texts(raw.get(name))
+        ends = texts(raw[name]) if name in raw else None
         if ends is not None:
             found["stop"] = ends
             break

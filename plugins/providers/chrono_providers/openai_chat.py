@@ -38,6 +38,7 @@ _FINISHED = {
     "function_call": "tool_calls",
     "content_filter": "content_filter",
 }
+_MAX_TOKENS = ("max_completion_tokens", "max_tokens", "max_output_tokens")
 
 
 class ChatAdapter:
@@ -47,21 +48,22 @@ class ChatAdapter:
         self.provider = provider
 
     def to_canonical_input(self, raw: JsonObject) -> JsonObject:
-        return without_none(
-            {
-                "model": text(raw.get("model")),
-                "messages": [_message(one) for one in objects(raw.get("messages")) if text(one.get("role")) in _ROLES],
-                "tools": _tools(raw),
-                "tool_choice": tool_choice(raw.get("tool_choice")),
-                "response_format": raw["response_format"] if isinstance(raw.get("response_format"), dict) else None,
-                "params": params(
-                    raw, max_tokens=("max_completion_tokens", "max_tokens", "max_output_tokens"), stop=("stop",)
-                ),
-            }
-        )
+        canonical: JsonObject = {"messages": [_message(one) for one in objects(raw.get("messages")) if _role(one)]}
+        model, form = raw.get("model"), raw.get("response_format")
+        if text(model):
+            canonical["model"] = model
+        if ("tools" in raw or "functions" in raw) and (tools := _tools(raw)) is not None:
+            canonical["tools"] = tools
+        if "tool_choice" in raw and (choice := tool_choice(raw["tool_choice"])) is not None:
+            canonical["tool_choice"] = choice
+        if isinstance(form, dict):
+            canonical["response_format"] = form
+        canonical["params"] = params(raw, max_tokens=_MAX_TOKENS, stop=("stop",))
+        return canonical
 
     def to_canonical_output(self, raw: Json, requested_model: str | None) -> JsonObject:
-        choices = objects(field(raw, "choices"))
+        whole: JsonObject = raw if isinstance(raw, dict) else {}
+        choices = objects(whole.get("choices"))
         choice = choices[0] if choices else {}
         finish = text(choice.get("finish_reason"))
         return without_none(
@@ -69,9 +71,9 @@ class ChatAdapter:
                 "content": _blocks(member(choice, "message")),
                 "finish_reason": None if finish is None else _FINISHED.get(finish, "other"),
                 "provider": self.provider,
-                "usage": chat_usage(field(raw, "usage")),
-                "response_id": text(field(raw, "id")),
-                **served(field(raw, "model"), requested_model),
+                "usage": chat_usage(whole.get("usage")),
+                "response_id": text(whole.get("id")),
+                **served(whole.get("model"), requested_model),
             }
         )
 
@@ -81,8 +83,9 @@ def chat_usage(usage: Json) -> JsonObject | None:
     if not isinstance(usage, dict):
         return None
     prompt, completion = count(usage.get("prompt_tokens")), count(usage.get("completion_tokens"))
-    cached = min(count(field(usage, "prompt_tokens_details", "cached_tokens")), prompt)
-    reasoning = min(count(field(usage, "completion_tokens_details", "reasoning_tokens")), completion)
+    read, made = usage.get("prompt_tokens_details"), usage.get("completion_tokens_details")
+    cached = min(count(field(read, "cached_tokens")), prompt) if read else 0
+    reasoning = min(count(field(made, "reasoning_tokens")), completion) if made else 0
     return {
         "input": prompt - cached,
         "cached_read": cached,
@@ -117,7 +120,15 @@ def _tools(raw: JsonObject) -> list[JsonObject] | None:
     ]
 
 
+def _role(message: JsonObject) -> str | None:
+    role = message.get("role")
+    return _ROLES.get(role) if isinstance(role, str) else None
+
+
 def _message(one: JsonObject) -> JsonObject:
+    content = one.get("content")
+    if len(one) == 2 and isinstance(content, str):  # a role and a text: most are no more
+        return {"role": _ROLES[one["role"]], "content": content}
     return without_none(
         {
             "role": _ROLES[one["role"]],
@@ -130,24 +141,26 @@ def _message(one: JsonObject) -> JsonObject:
 def _blocks(message: JsonObject) -> list[JsonObject]:
     """Texts, refusals and tool calls of a message; pictures and sound stay in raw."""
     blocks: list[JsonObject] = []
-    thought = text(message.get("reasoning_content"))
-    if thought is not None:
+    thought, content, refusal = message.get("reasoning_content"), message.get("content"), message.get("refusal")
+    if text(thought):
         blocks.append({"type": "reasoning", "text": thought})
-    content = message.get("content")
-    if isinstance(content, str) and content:
-        blocks.append(text_block(content))
-    for part in objects(content):
-        if isinstance(part.get("text"), str):
-            blocks.append(text_block(part["text"]))
-        elif isinstance(part.get("refusal"), str):
-            blocks.append({"type": "refusal", "text": part["refusal"]})
-    refusal = text(message.get("refusal"))
-    if refusal is not None:
+    if isinstance(content, str):
+        if content:
+            blocks.append(text_block(content))
+    else:
+        for part in objects(content):
+            if isinstance(part.get("text"), str):
+                blocks.append(text_block(part["text"]))
+            elif isinstance(part.get("refusal"), str):
+                blocks.append({"type": "refusal", "text": part["refusal"]})
+    if text(refusal):
         blocks.append({"type": "refusal", "text": refusal})
-    for call in objects(message.get("tool_calls")):
-        function = member(call, "function") or member(call, "custom")
-        given = function.get("arguments", function.get("input"))
-        blocks.append(_call(text(call.get("id")), function.get("name"), given))
+    calls = message.get("tool_calls")
+    if calls:
+        for call in objects(calls):
+            function = member(call, "function") or member(call, "custom")
+            given = function.get("arguments", function.get("input"))
+            blocks.append(_call(text(call.get("id")), function.get("name"), given))
     old = message.get("function_call")
     if isinstance(old, dict):
         blocks.append(_call(None, old.get("name"), old.get("arguments")))
