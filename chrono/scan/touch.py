@@ -211,6 +211,8 @@ def _is_silent(command: Command) -> bool:
     name = name_of(command)
     if name in (":", "true", "false", "yes") or any(word in _NOISE for word in command.argv[1:]):
         return True
+    if name in ("head", "cat", "pv") and any(word in _NOISE for argv in command.upstream for word in argv[1:]):
+        return True
     if name == "cat":
         return command.argv[1:] == ("/dev/null",) or (len(command.argv) == 1 and _is_fed_nothing(command))
     if name == "printf":

@@ -91,6 +91,9 @@ PLAIN: dict[str, Options] = {
     "direnv": Options("", skip=2),
     "with-contenv": Options(),
     "winpty": Options(),
+    "tsp": Options("LNDSt"),
+    "railway": Options("se", long_names("--service --environment"), skip=1),
+    "systemd-nspawn": Options("DMiupEU", long_names("--directory --image --machine --user --setenv --bind"), remote=True),
     "gosu": Options("", skip=1),
     "su-exec": Options("", skip=1),
     "setuidgid": Options("", skip=1),
@@ -100,7 +103,7 @@ PLAIN: dict[str, Options] = {
     "ts-exec": Options(),
 }  # fmt: skip
 
-_AFTER_WORD = frozenset(("machinectl", "perf", "rbenv", "pyenv", "nodenv", "direnv", "aws-vault"))
+_AFTER_WORD = frozenset(("machinectl", "perf", "rbenv", "pyenv", "nodenv", "direnv", "aws-vault", "railway"))
 
 
 def peel(name: str, argv: Argv, state: State) -> list[Inner]:
@@ -112,7 +115,7 @@ def peel(name: str, argv: Argv, state: State) -> list[Inner]:
         return special(argv, state)
     options = PLAIN.get(name)
     if options is None:
-        return []
+        return _behind_dashes(name, argv) if "--" in argv else []
     if name in _AFTER_WORD and (len(argv) < 2 or argv[1] not in ("exec", "record", "stat", "trace", "run", "shell")):
         return []
     return _plain(name, argv, options, state)
@@ -308,6 +311,24 @@ def _nix_shell(argv: Argv, state: State) -> list[Inner]:
             out += as_list(argv[at + 1 :], f"nix {argv[1]}", [])
             break
     return out
+
+
+_STARTING = frozenset(("run", "exec", "shell", "enter", "ssh", "with-env"))
+_OF_THEIR_OWN = frozenset(
+    "cargo npm pnpm yarn bun deno go dotnet gradle gradlew mvn swift zig just task make mix stack cabal dune sbt git "
+    "bazel bazelisk gh composer rails nx turbo flutter dart gleam lein clj raku elixir tox nox hatch rye pdm".split()
+)
+"""Programs that hand what stands behind `--` to a program of the project's, not to a shell's program of that name."""
+
+
+def _behind_dashes(name: str, argv: Argv) -> list[Inner]:
+    """`devbox run -- cmd`, `gcloud compute ssh host -- cmd`: a tool that nobody here knows says that it starts it."""
+    at = argv.index("--")
+    verb = next((word for word in argv[1:at] if word in _STARTING), None)
+    command = argv[at + 1 :]
+    if verb is None or name in _OF_THEIR_OWN or not command or command[0][:1] in ("-", "\0"):
+        return []
+    return as_list(command, f"{name} {verb}", [], remote=verb == "ssh")
 
 
 def _after_dashes(argv: Argv, state: State) -> list[Inner]:
