@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import zip_longest
 from typing import TYPE_CHECKING, TextIO
 
 from chrono.cli.text import Part, Styled, columns, cut, safe, wrap
@@ -95,21 +96,15 @@ class Screen:
     def table(self, rows: Sequence[Sequence[Part]], *, gap: int = 2, indent: int = 0) -> None:
         """Rows in aligned columns; on a terminal the last column is cut to fit."""
         cells = [[safe(_plain(cell)) for cell in row] for row in rows]
-        sizes = [[columns(text) for text in row] for row in cells]
-        widths = [max(row[index] for row in sizes if index < len(row)) for index in range(_most(cells))]
+        widths = [max(map(columns, texts)) + gap for texts in zip_longest(*cells, fillvalue="")]
         lines = []
-        for row, texts, taken in zip(rows, cells, sizes, strict=True):
-            used = indent
+        for row, texts in zip(rows, cells, strict=True):
+            room = self.width - indent - sum(widths[: len(row) - 1]) if self.width is not None else None
             line = " " * indent
-            for index, (cell, text) in enumerate(zip(row, texts, strict=True)):
-                last = index == len(row) - 1
-                if last and self.width is not None:
-                    text = cut(text, max(self.width - used, 8))
-                line += self._styled(text, cell, self._colour_out)
-                if not last:
-                    pad = widths[index] - taken[index] + gap
-                    line += " " * pad
-                    used += widths[index] + gap
+            for cell, text, width in zip(row[:-1], texts, widths, strict=False):
+                line += self._styled(text, cell, self._colour_out) + " " * (width - columns(text))
+            for cell, text in zip(row[-1:], texts[-1:], strict=True):
+                line += self._styled(text if room is None else cut(text, max(room, 8)), cell, self._colour_out)
             lines.append(line.rstrip(" "))
         if lines:
             self._put(self._out, "\n".join(lines))
@@ -319,10 +314,6 @@ def _started(command: str, environ: dict[str, str]) -> subprocess.Popen[bytes] |
 
 def _plain(part: Part) -> str:
     return part.text if isinstance(part, Styled) else part
-
-
-def _most(rows: Sequence[Sequence[str]]) -> int:
-    return max((len(row) for row in rows), default=0)
 
 
 def _patch_style(row: str) -> str | None:

@@ -25,6 +25,11 @@ _LOOKS_LIKE_OURS = re.compile(r"\s*chrono-", re.IGNORECASE)
 _CONTROL = re.compile("[\\\\\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _ESCAPED = re.compile(r"\\(\\|n|x[0-9a-f]{2}|u[0-9a-f]{4})")
 _MESSAGE_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+_OUR_HEAD = re.compile(
+    rb"tree ([0-9a-f]{40})((?:\nparent [0-9a-f]{40})*)\n"
+    rb"author ([^<\n]*) <[^<>\n]*> (\d{1,12}) [+]0000\ncommitter [^\n]*\Z"
+)
+"""The head of a commit as `encode` writes it, which nearly all are."""
 _TREE = re.compile(rb"^tree (.*)$", re.MULTILINE)
 _PARENT = re.compile(rb"^parent (.*)$", re.MULTILINE)
 _AUTHOR = re.compile(rb"^author ([^<\n]*) <[^<>]*> (-?\d+) [+-]\d{4}$", re.MULTILINE)
@@ -90,32 +95,38 @@ def encode(
 def decode(commit: CommitId, raw: bytes, ref: str | None = None) -> Savepoint:
     """Reads a raw commit object. Raises StoreError where it is none."""
     head, separator, body = raw.partition(b"\n\n")
-    tree = _TREE.search(head)
-    if tree is None or len(tree[1]) != 40 or not separator:
+    ours = _OUR_HEAD.match(head)
+    if ours is None:
+        tree, parents, author, seconds = _foreign_head(commit, head)
+    else:
+        words = ours[2].decode("ascii").split("\nparent ")
+        tree, parents = ours[1].decode("ascii"), tuple(map(CommitId, words[1:]))
+        author, seconds = ours[3].decode("utf-8", "replace"), int(ours[4])
+    if not separator:
         raise StoreError(f"object {commit} is not a commit")
-    parents = [CommitId(parent.decode("ascii", "replace")) for parent in _PARENT.findall(head)]
-    person = _AUTHOR.search(head)
-    author = person[1].decode("utf-8", "replace") if person is not None else "unknown"
-    at_ns = int(person[2]) * 1_000_000_000 if person is not None else 0
     message, trailers = split_message(body)
     values = dict(reversed(trailers))
-    if TIME_TRAILER in values:
+    at_ns = seconds * 1_000_000_000
+    told = values.get(TIME_TRAILER)
+    if told is not None:
         try:
-            at_ns = from_rfc3339(values[TIME_TRAILER])
+            at_ns = from_rfc3339(told)
         except ValueError:
             pass
-    return Savepoint(
-        commit,
-        values.get(KIND_TRAILER, "commit"),
-        ref,
-        at_ns,
-        message,
-        author,
-        TreeId(tree[1].decode("ascii", "replace")),
-        values.get(META_TRAILER),
-        tuple(parents),
-        trailers,
-    )
+    kind = values.get(KIND_TRAILER, "commit")
+    meta = values.get(META_TRAILER)
+    return Savepoint(commit, kind, ref, at_ns, message, author, TreeId(tree), meta, parents, trailers)
+
+
+def _foreign_head(commit: CommitId, head: bytes) -> tuple[str, tuple[CommitId, ...], str, int]:
+    """(tree, parents, author, seconds) of a commit that others wrote, however odd: what cannot be read is unknown."""
+    tree = _TREE.search(head)
+    if tree is None or len(tree[1]) != 40:
+        raise StoreError(f"object {commit} is not a commit")
+    parents = tuple(CommitId(parent.decode("ascii", "replace")) for parent in _PARENT.findall(head))
+    person = _AUTHOR.search(head)
+    author = person[1].decode("utf-8", "replace") if person is not None else "unknown"
+    return tree[1].decode("ascii", "replace"), parents, author, int(person[2]) if person is not None else 0
 
 
 def split_message(body: bytes) -> tuple[str, tuple[tuple[str, str], ...]]:

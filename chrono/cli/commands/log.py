@@ -14,7 +14,6 @@ from chrono.cli.place import in_project, workspace
 from chrono.errors import UsageError
 
 if TYPE_CHECKING:
-    from chrono.cli.render import Screen
     from chrono.cli.text import Part
     from chrono.store.savepoint import Savepoint
     from chrono.workspace.project import Workspace
@@ -57,25 +56,24 @@ def run(
     most = limit if limit is not None else (0 if json else PAGE)
     chosen = tuple(in_project(ws.root, path) for path in paths or [])
     found = log(ws, auto=auto, paths=() if "" in chosen else chosen)
-    listed = list(islice(found, most)) if most else list(found)
+    listed = islice(found, most) if most else found
     if json:
         screen.value({"savepoints": [shapes.savepoint(one) for one in listed]})
         return
+    now_ns = ws.clock.now_ns()
+    rows = _drawn(ws, list(listed), now_ns) if graph else [savepoint_row(one, now_ns) for one in listed]
     with screen.paged():
-        _print(screen, ws, listed, graph=graph)
-    if not listed and chosen:
+        screen.table(rows)
+    if not rows and chosen:
         screen.note("no savepoint changed that")
-    elif not listed:
+    elif not rows:
         screen.note("there is no savepoint yet; take one: chrono snapshot")
     elif most and next(found, None) is not None:
         screen.note(f"the newest {most} are shown; all of them: chrono log -n 0")
 
 
-def _print(screen: Screen, ws: Workspace, listed: list[Savepoint], *, graph: bool) -> None:
-    now_ns = ws.clock.now_ns()
-    if not graph:
-        screen.table([savepoint_row(one, now_ns) for one in listed])
-        return
+def _drawn(ws: Workspace, listed: list[Savepoint], now_ns: int) -> list[tuple[Part, ...]]:
+    """The rows of the graph."""
     from chrono.cli.graph import draw, ordered
     from chrono.store.refs import BRANCHES
     from chrono.workspace.history import RESCUES, branch_name
@@ -92,4 +90,4 @@ def _print(screen: Screen, ws: Workspace, listed: list[Savepoint], *, graph: boo
         names = tips.get(row.savepoint.id)
         label = f"[{', '.join(names)}] " if names else ""
         rows.append((row.drawing, short, kind, age, f"{label}{subject}"))
-    screen.table(rows)
+    return rows
