@@ -131,6 +131,11 @@ class MachineWorld:
         first, *names = path.split("/")
         if first or len(names) >= MAX_FOLDERS or not _NO_NAMES.isdisjoint(names):
             return _resolved(path)
+        if len(names) > 2 and names[0] in _HOMES_PARENTS:
+            self.homes()  # most of them are known to be no links, without a look at each
+            home = self._real.get(f"/{names[0]}/{names[1]}")
+            if home is not None:
+                return self._walk(home, names[2:])
         return self._walk("/", names)
 
     def _walk(self, real: str, names: Iterable[str]) -> str:
@@ -298,6 +303,7 @@ def _homes(platform: str) -> tuple[_Homes, _Homes]:
     return _kept(ACCOUNTS, _account_homes), _kept("/Users" if platform == "darwin" else "/home", _folders_in)
 
 
+_HOMES_PARENTS = ("home", "Users")
 ACCOUNTS = "/etc/passwd"
 
 _HOMES: dict[str, tuple[tuple[int, int, int, int, int], _Homes]] = {}

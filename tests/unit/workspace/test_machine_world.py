@@ -206,3 +206,28 @@ def test_below_a_linked_parent_no_home_is_where_its_path_says(tmp_path: Path) ->
     parent.rename(tmp_path / "data")
     parent.symlink_to(tmp_path / "data")
     assert machine_world._kept(str(parent), machine_world._folders_in).plain == ()
+
+
+def test_below_what_is_not_there_nothing_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    real = os.lstat
+    monkeypatch.setattr(os, "lstat", lambda path: asked.append(str(path)) or real(path))
+    seen = world(tmp_path)
+    assert seen.lstat(f"{tmp_path}/gone") is None
+    assert seen.lstat(f"{tmp_path}/gone/.git") is None
+    assert asked == [f"{tmp_path}/gone"]
+
+
+def test_the_way_into_a_listed_home_begins_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tmp_path = tmp_path.resolve()
+    _, parent, name, *_ = str(tmp_path).split("/")
+    home = f"/{parent}/{name}"
+    listed = machine_world._Homes((home,), (home,))
+    monkeypatch.setattr(machine_world, "_homes", lambda platform: (machine_world._Homes((), ()), listed))
+    monkeypatch.setattr(machine_world, "_HOMES_PARENTS", (parent,))
+    asked: list[str] = []
+    real = os.lstat
+    monkeypatch.setattr(os, "lstat", lambda path: asked.append(str(path)) or real(path))
+    assert world(tmp_path).realpath(f"{tmp_path}/x") == f"{tmp_path}/x"
+    assert asked[-1] == f"{tmp_path}/x"
+    assert not {f"/{parent}", home} & set(asked)
