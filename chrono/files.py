@@ -144,10 +144,10 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget_locks_of_the_parent)
 
 
-def _try_lock(fd: int) -> bool:
+def _try_lock(fd: int, shared: bool = False) -> bool:
     try:
         if fcntl is not None:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(fd, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
         else:
             msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unreachable,unused-ignore]
     except OSError as error:
@@ -234,20 +234,21 @@ def _acquire(path: str, deadline: float, timeout_s: float) -> int:
             raise _locked(path, timeout_s)
 
 
-def lock_in_line(fd: int, deadline: float, path: str) -> bool:
-    """Waits until `deadline` (monotonic) for an exclusive `flock` on `fd`, and only while that is the file at `path`.
+def lock_in_line(fd: int, deadline: float, path: str, *, shared: bool = False) -> bool:
+    """Waits until `deadline` (monotonic) for a `flock` on `fd`, and only while that is the file at `path`.
 
     A thread waits in the kernel's own line, so that whoever comes next is woken at once; left behind, it lets go of
-    what it gets. Where there is no thread or no line, this looks from time to time.
+    what it gets. Where there is no thread or no line, this looks from time to time. `shared`: all who wait so are woken
+    together; else the lock is exclusive.
     """
     if time.monotonic() >= deadline:
         return False
-    line = _Line.of(fd)
+    line = _Line.of(fd, shared)
     try:
         while (left_s := deadline - time.monotonic()) > 0 and _same_file(fd, path):
             if line is None:
                 time.sleep(min(left_s, _POLL_S))
-                if _try_lock(fd):
+                if _try_lock(fd, shared):
                     return True
             elif line.wait(min(left_s, _LOOK_AGAIN_S)):
                 break
@@ -261,20 +262,20 @@ def lock_in_line(fd: int, deadline: float, path: str) -> bool:
 class _Line:
     """One place in the line for a lock."""
 
-    __slots__ = ("_done", "_fd", "_guard", "_has", "_left")
+    __slots__ = ("_done", "_fd", "_guard", "_has", "_left", "_shared")
 
-    def __init__(self, fd: int) -> None:
-        self._fd = fd
+    def __init__(self, fd: int, shared: bool) -> None:
+        self._fd, self._shared = fd, shared
         self._guard, self._done = allocate_lock(), allocate_lock()
         self._has = self._left = False
         self._done.acquire()
 
     @classmethod
-    def of(cls, fd: int) -> _Line | None:
+    def of(cls, fd: int, shared: bool) -> _Line | None:
         """A place in the line for `fd`; None where that is not to be had."""
         if os.name == "nt":
             return None
-        line = cls(os.dup(fd))
+        line = cls(os.dup(fd), shared)
         try:
             start_new_thread(line._stand, ())
         except RuntimeError:
@@ -284,7 +285,7 @@ class _Line:
 
     def _stand(self) -> None:
         try:
-            fcntl.flock(self._fd, fcntl.LOCK_EX)
+            fcntl.flock(self._fd, fcntl.LOCK_SH if self._shared else fcntl.LOCK_EX)
             with self._guard:
                 self._has = not self._left
                 if self._left:

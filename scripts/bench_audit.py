@@ -51,8 +51,8 @@ ENTRY = Entry(
 )
 LINE_BYTES = 650
 ROUNDS = 3
-SYNC_MS = 5
-"""What a sync costs on the slow disk: between a good disk and a bad one."""
+SYNC_MS = 5.0
+"""What a sync costs on the slow disk besides its real cost: between a good disk and a bad one."""
 WORDS = ("make", "pytest -q", "git status", "rm -rf build", "npm run lint", "cargo test", "ls -la", "python tool.py")
 
 
@@ -200,16 +200,16 @@ def writers(folder: str, count: int, each: int, more_s: float) -> tuple[float, f
     return rate, syncs / (count * each), statistics.median(float(word) for words in told for word in words[1:])
 
 
-def several_writers(folder: str) -> None:
+def several_writers(folder: str, sync_ms: float) -> None:
     """One writer in turn with eight, on this disk and on one where a sync costs what syncs cost elsewhere."""
-    for name, more_s in (("this disk", 0.0), ("a slow disk", SYNC_MS / 1000)):
+    for name, more_s in (("this disk", 0.0), ("a slow disk", sync_ms / 1000)):
         pairs = [(writers(folder, 1, 100, more_s), writers(folder, 8, 50, more_s)) for _ in range(ROUNDS)]
         one, eight = (statistics.median(run[0] for run in runs) for runs in zip(*pairs, strict=True))
-        sync_ms = statistics.median(few[2] for few, _ in pairs) * 1e3
+        took_ms = statistics.median(few[2] for few, _ in pairs) * 1e3
         ratio = statistics.median(many[0] / few[0] for few, many in pairs)
         syncs = statistics.median(many[1] for _, many in pairs)
         print(
-            f"writers, {name:<12} a sync {sync_ms:5.2f} ms   one {one:5.0f}/s   eight {eight:5.0f}/s = {ratio:4.2f} x"
+            f"writers, {name:<12} a sync {took_ms:5.2f} ms   one {one:5.0f}/s   eight {eight:5.0f}/s = {ratio:4.2f} x"
             f"   {syncs:4.2f} syncs a record"
         )
 
@@ -333,6 +333,7 @@ def main() -> None:
     parser.add_argument("--records", type=int, default=100_000, help="records of the log that is verified")
     parser.add_argument("--full-records", type=int, default=10_000, help="of the log that is verified in full")
     parser.add_argument("--appends", type=int, default=2000)
+    parser.add_argument("--sync-ms", type=float, default=SYNC_MS, help="what a sync costs more on the slow disk")
     parser.add_argument("--only", choices=("append", "verify", "search"), help="measure only this")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -341,7 +342,7 @@ def main() -> None:
         if options.only in (None, "append"):
             appends(log, home, folder, options.appends)
             log.close()
-            several_writers(folder)
+            several_writers(folder, options.sync_ms)
         log.close()
         if options.only in (None, "verify"):
             grow(place, home, options.full_records, signed=True)

@@ -19,8 +19,11 @@ except ImportError:  # Windows: each writer syncs for itself
 else:
     _TURNS = True
 
-PATIENCE_S = 0.1
-"""How long a writer waits for another's sync; then it syncs for itself, whoever holds the turn and why ever."""
+PATIENCE_S = 0.25
+"""How long a writer waits while no sync of another ends; then it syncs for itself, whoever holds the turn and why ever.
+On a disk that serves one at a time, giving up too early makes the line longer, and others give up, too."""
+MOST_S = 2.0
+"""How long it waits in all."""
 
 
 def settle(fd: int, path: str, size: int, witness: Witness, at_step: Callable[[str], None]) -> None:
@@ -30,11 +33,15 @@ def settle(fd: int, path: str, size: int, witness: Witness, at_step: Callable[[s
     wait for it speaks for all records that the witness had seen before the sync began; the others find themselves
     acknowledged by it.
     """
-    turn, waited = _turn(fd, path)
-    try:
-        if waited and witness.news().acknowledged >= size:
+    turn = _try_turn(fd)
+    covered = size
+    if turn is False:
+        turn = _wait(fd, path, size, witness)
+        if turn is None:
             return
-        covered = _written(fd, path, size, witness) if waited else size
+        if turn:
+            covered = _written(fd, path, size, witness)
+    try:
         os.fdatasync(fd)
         at_step("synced")
         witness.acknowledged(covered)
@@ -43,19 +50,39 @@ def settle(fd: int, path: str, size: int, witness: Witness, at_step: Callable[[s
             flock(fd, LOCK_UN)
 
 
-def _turn(fd: int, path: str) -> tuple[bool, bool]:
-    """Whether it is this writer's turn now, and whether it waited for it. No turn: there are none here, or it waited
-    for long enough."""
+def _try_turn(fd: int) -> bool | None:
+    """True: it is this writer's turn; False: it is another's; None: there are no turns here."""
     if not _TURNS:
-        return False, False
+        return None
     try:
         flock(fd, LOCK_EX | LOCK_NB)
     except BlockingIOError:
-        turn = lock_in_line(fd, time.monotonic() + PATIENCE_S, path)
-        return turn, turn
+        return False
     except OSError:
-        return False, False
-    return True, False
+        return None
+    return True
+
+
+def _wait(fd: int, path: str, size: int, witness: Witness) -> bool | None:
+    """As `_try_turn`, after syncs of others. None: one of them covered this writer's record, too; False: this writer
+    has waited for long enough.
+
+    All who wait share the lock when it comes free, so a sync releases at once all whom it covered, and the first of the
+    others is next.
+    """
+    most, heard = time.monotonic() + MOST_S, witness.news().acknowledged
+    while True:
+        has = lock_in_line(fd, min(most, time.monotonic() + PATIENCE_S), path, shared=True)
+        acknowledged = witness.news().acknowledged
+        if has:
+            if acknowledged < size and _try_turn(fd):
+                return True
+            flock(fd, LOCK_UN)  # the shared lock: not every system drops it where the exclusive one is not to be had
+        if acknowledged >= size:
+            return None
+        if (not has and acknowledged <= heard) or time.monotonic() >= most:
+            return False
+        heard = acknowledged
 
 
 def _written(fd: int, path: str, size: int, witness: Witness) -> int:

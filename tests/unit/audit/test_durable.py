@@ -65,6 +65,35 @@ def test_whoever_stands_still_with_the_turn_holds_up_nobody_for_long(ground: Gro
     os.close(held)
 
 
+@pytest.mark.parametrize(("others", "syncs"), [(3, 0), (2, 1)])
+def test_whoever_hears_of_syncs_waits_for_the_one_that_covers_it(
+    ground: Ground, monkeypatch: pytest.MonkeyPatch, others: int, syncs: int
+) -> None:
+    """Else a slow disk that serves one sync at a time would be asked by all at once, and never again by one for all."""
+    ground.begin(1)
+    first = ground.witness().state().acknowledged
+    fd, held = os.open(ground.place.log, os.O_RDWR), os.open(ground.place.log, os.O_RDONLY)
+    fcntl.flock(held, fcntl.LOCK_EX)
+    heard: list[int] = []
+
+    def too_slow(fd: int, deadline: float, path: str, *, shared: bool) -> bool:
+        if len(heard) < others:
+            heard.append(first + 1 + len(heard))
+            ground.witness().acknowledged(heard[-1])
+        return False
+
+    synced: list[int] = []
+    monkeypatch.setattr(os, "fdatasync", synced.append)
+    monkeypatch.setattr(durable, "lock_in_line", too_slow)
+    witness = ground.witness()
+    witness.state()
+    durable.settle(fd, ground.place.log, first + 3, witness, lambda _: None)
+    assert (len(heard), len(synced)) == (others, syncs)
+    assert ground.witness().state().acknowledged == first + 3
+    os.close(fd)
+    os.close(held)
+
+
 def test_a_sync_speaks_for_no_other_file(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
     """A log that was renamed away meanwhile: what others wrote into the new one is not on the disk yet."""
     ground.begin(1)
@@ -74,9 +103,9 @@ def test_a_sync_speaks_for_no_other_file(ground: Ground, monkeypatch: pytest.Mon
     assert mark is not None
     fcntl.flock(held, fcntl.LOCK_EX)
 
-    def replaced_while_waiting(fd: int, deadline: float, path: str) -> bool:
+    def replaced_while_waiting(fd: int, deadline: float, path: str, *, shared: bool) -> bool:
         fcntl.flock(held, fcntl.LOCK_UN)
-        has = lock_in_line(fd, deadline, path)
+        has = lock_in_line(fd, deadline, path, shared=shared)
         os.rename(path, path + ".aside")
         open(path, "wb").close()
         witness.appended(mark._replace(size=9))
