@@ -541,6 +541,9 @@ def _curl(asked: Asked) -> Iterator[Claim]:
 
 def _wget(asked: Asked) -> Iterator[Claim]:
     yield from _all(asked.parsed.values("-O", "--output-document", "-o", "--output-file"), "write")
+    for folder in asked.parsed.values("-P", "--directory-prefix"):
+        names = (word.partition("?")[0].rpartition("/")[2] for word in asked.parsed.words if isinstance(word, str))
+        yield from ((("write", f"{folder}/{name}", False)) for name in names if name and isinstance(folder, str))
     yield from _all(asked.parsed.values("--post-file", "--body-file"), "read")
 
 
