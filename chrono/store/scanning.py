@@ -119,7 +119,7 @@ class Scan:
             if self._base.state != CAPTURED:
                 raise StoreError(f"{os.fsdecode(self._root)} cannot be read", "check its permissions")
             if self._base.totals is None:
-                order = list(self._base.walk())
+                order = self._base.walk()
             self._make_trees(order)
             for folder in reversed(order):
                 folder.totals = total(folder, self._root)
@@ -145,7 +145,7 @@ class Scan:
         return order
 
     def _ask_all(self) -> Doubts:
-        folders = list(self._base.walk())
+        folders = self._base.walk()
         doubts = ask(self._root, [folder for folder in folders if folder.state == CAPTURED])
         doubts.update((folder.path, None) for folder in folders if folder.state != CAPTURED)
         return doubts

@@ -96,13 +96,15 @@ class Folder:
     def below(self, name: bytes) -> bytes:
         return self.path + b"/" + name if self.path else name
 
-    def walk(self) -> Iterator[Folder]:
+    def walk(self) -> list[Folder]:
         """This folder and all below it, a folder before its content, by name."""
-        stack = [self]
+        found, stack = [], [self]
         while stack:
             folder = stack.pop()
-            yield folder
-            stack.extend(reversed(folder.children))
+            found.append(folder)
+            if folder.children:
+                stack += folder.children[::-1]
+        return found
 
     def dirty(self) -> None:
         """Its tree and metadata must be made again."""

@@ -33,7 +33,7 @@ def base_of(project: Project) -> Folder:
 
 
 def doubts(project: Project, base: Folder) -> probe.Doubts:
-    return probe.ask(os.fsencode(project.root), list(base.walk()))
+    return probe.ask(os.fsencode(project.root), base.walk())
 
 
 @pytest.mark.parametrize("how", ["private", "paths", "cold"])

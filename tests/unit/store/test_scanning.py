@@ -69,9 +69,9 @@ def test_another_umask_costs_one_line_a_folder(project: Project) -> None:
     for number in range(50):
         project.write(f"src/{number}", "x", 0o664)
     os.chmod(project.path("src"), 0o775)
-    capture = project.capture()
-    assert capture.meta is not None
-    text = project.store._objects.read_as(bytes.fromhex(capture.meta), b"blob")
+    meta = project.store.content(project.save()).meta
+    assert meta is not None
+    text = project.store._objects.read_as(bytes.fromhex(meta), b"blob")
     assert text == b"chrono-metadata 1\nd 0775 src/\nF 0664 src/\n"
     assert metadata.parse(text).mode(b"src/7", tree.FILE) == 0o664
 
