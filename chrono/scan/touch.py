@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterator
 from chrono.scan import secrets, wintouch
 from chrono.scan.command import UNKNOWN, Command, Many, Pattern, Redirect, Word
 from chrono.scan.expression import expression
+from chrono.scan.file_options import OPTIONS
 from chrono.scan.finding import Target
-from chrono.scan.gitwork import GIT_OPTIONS, git_touches
+from chrono.scan.gitwork import git_touches
 from chrono.scan.listing import find_words, listed_words, lists_worktree
 from chrono.scan.options import Parsed, name_of, parse, program_names
 from chrono.scan.paths import Claim, Ground, Spot, Touch
@@ -147,7 +148,7 @@ def options_of(name: str) -> Options:
     """How the options of a program that touches files are read."""
     if wintouch.is_windows_command(name):
         return wintouch.windows_options(name)
-    return _OPTIONS.get(name, GNU)
+    return OPTIONS.get(name, GNU)
 
 
 def redirect_touches(redirects: tuple[Redirect, ...], command: Command | None, ground: Ground) -> Iterator[Touch]:
@@ -608,59 +609,6 @@ def _git(asked: Asked) -> Iterator[Claim | Touch]:
     return git_touches(asked.command, asked.ground)
 
 
-_OPTIONS: dict[str, Options] = {
-    name: ("gnu", (("", frozenset(values.split())),))
-    for name, values in {
-        "mv": "-t --target-directory -S --suffix",
-        "gmv": "-t --target-directory -S --suffix",
-        "cp": "-t --target-directory -S --suffix",
-        "gcp": "-t --target-directory -S --suffix",
-        "install": "-t --target-directory -S --suffix -m --mode -o --owner -g --group",
-        "ln": "-t --target-directory -S --suffix",
-        "truncate": "-s --size -r --reference",
-        "chown": "--reference --from",
-        "chgrp": "--reference",
-        "chmod": "--reference",
-        "rsync": "-e --rsh --exclude --include --exclude-from --include-from --files-from --bwlimit --port --timeout "
-        "--max-size --min-size -T --temp-dir --partial-dir --log-file --rsync-path -f --filter --password-file --chmod "
-        "--chown --compare-dest --copy-dest --link-dest --backup-dir --suffix -M --block-size -B",
-        "scp": "-c -F -i -J -l -o -P -S -D -X",
-        "sed": "-e --expression -f --file -l --line-length",
-        "gsed": "-e --expression -f --file -l --line-length",
-        "perl": "-e -E -I -M -m -F",
-        "ruby": "-e -I -r",
-        "sort": "-k --key -o --output -t --field-separator -S --buffer-size -T --temporary-directory --parallel",
-        "shred": "-n --iterations -s --size",
-        "head": "-n -c --lines --bytes",
-        "tail": "-n -c --lines --bytes -s --pid",
-        "grep": "-e -f -m -A -B -C -d -D --regexp --file --max-count --include --exclude --exclude-dir --color",
-        "egrep": "-e -f -m -A -B -C",
-        "rg": "-e -f -m -A -B -C -g -t -T --glob --type --regexp --file -j -M -r --replace",
-        "curl": "-o --output -D --dump-header -c --cookie-jar -T --upload-file -d --data --data-binary --data-raw "
-        "--data-ascii --data-urlencode -F --form --json -H --header -X --request -u --user -A "
-        "--user-agent -e --referer "
-        "-b --cookie -m --max-time -x --proxy -w --write-out -K --config --connect-timeout --retry --cacert --cert -E "
-        "--key --resolve -r --range --url -y -Y -z -Q -P -C --retry-delay",
-        "wget": "-O --output-document -o --output-file --post-file --body-file --post-data --header -P "
-        "--directory-prefix "
-        "-U --user-agent -t --tries -T --timeout -e -a --append-output -i --input-file --method "
-        "--body-data -Q -l -A -R -D",
-        "tar": "-f --file -C --directory -T --files-from -X --exclude-from --exclude --strip-components --transform",
-        "gtar": "-f --file -C --directory -T --files-from -X --exclude-from --exclude",
-        "bsdtar": "-f --file -C --directory -T --files-from -X --exclude-from --exclude",
-        "zip": "-x -i -P -n -t -b",
-        **dict.fromkeys(("7z", "7za", "7zz", "rar"), ""),
-        "unzip": "-d -x -P",
-        "base64": "-w --wrap -i -o -b",
-        "xxd": "-l -s -c -g -o",
-        "od": "-t -j -N -w -A",
-        "openssl": "-in -out",
-        "patch": "-p -i --input -d --directory -o -r -D",
-        "tee": "",
-        "touch": "-d --date -r --reference -t",
-    }.items()
-}
-
 _READERS: dict[str, Reader] = {
     "rm": _rm,
     "grm": _rm,
@@ -732,4 +680,3 @@ _READERS: dict[str, Reader] = {
         _read,
     ),
 }
-_OPTIONS["git"] = GIT_OPTIONS
