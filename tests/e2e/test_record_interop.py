@@ -3,6 +3,7 @@ comes into our store; span for span equal. `scripts/peers` makes the environment
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -17,6 +18,8 @@ from chrono.record.exchange import fetched, import_trace
 from chrono.record.plane import HttpPlane
 from chrono.record.reading import read_trace, summaries
 from tests.loopback import held_port
+from tests.peers.answers import chat_whole
+from tests.peers.fake_provider import running
 from tests.waiting import LONG_S, until
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -62,6 +65,74 @@ chronicle.shutdown()
 """
 
 
+FIRST_STEPS = """
+import asyncio, json, sys
+{import_}
+from {module} import ReplayPlan
+from openai import OpenAI
+from starlette.applications import Starlette
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route
+from starlette.testclient import TestClient
+
+plane, models, trace_id = sys.argv[1:]
+chronicle.configure(control_plane_url=plane, api_key="k", service_name="desk", inject_hosts=["billing.internal"])
+chronicle.instrument_httpx()
+client = chronicle.wrap(OpenAI(api_key="k", base_url=models))
+fixed = False
+
+@chronicle.boundary("search", kind="tool")
+def search(query: str) -> dict:
+    return {{"hits": [query]}}
+
+@chronicle.boundary("delete_file")
+def delete_file(path: str) -> dict:
+    return {{"blocked": fixed}}
+
+@chronicle.boundary("planner", kind="llm", provider="openai")
+async def planner(model: str, messages: list) -> dict:
+    return {{"model": model, "choices": [{{"message": {{"role": "assistant", "content": "search"}}, "finish_reason": "stop"}}]}}
+
+@chronicle.boundary("send_mail")
+def send_mail(to: str) -> None:
+    raise AssertionError("never called")
+
+class Governor(chronicle.Hook):
+    def enter(self, call: chronicle.CallInfo):
+        if call.name == "send_mail":
+            raise chronicle.AbortCall("budget exhausted")
+
+chronicle.default_hooks.register(Governor())
+
+def handle(message):
+    asked = [{{"role": "user", "content": message}}]
+    asyncio.run(planner("planner-1", asked))
+    said = client.chat.completions.create(model="gpt-4o-mini", messages=asked).choices[0].message.content
+    search(said)
+    delete_file("/srv/data")
+    try:
+        send_mail("everybody")
+    except Exception as stopped:
+        return said, str(stopped).endswith("budget exhausted")  # theirs puts the type before it, in a replay
+
+app = Starlette(routes=[Route("/", lambda request: PlainTextResponse(handle("over HTTP")[0]))])
+app.add_middleware(chronicle.ChronicleMiddleware, service="desk")
+caller = {{"traceparent": f"00-{{trace_id}}-00f067aa0ba902b7-01"}}
+told = [TestClient(app).get("/", headers=caller).text]
+with chronicle.span(caller) as session:
+    told.append(handle("from a queue"))
+chronicle.flush()
+
+fixed = True
+with chronicle.replay_trace(trace_id, session.span_id, ReplayPlan().run("delete_file", 1)) as run:
+    told.append(handle("from a queue"))
+    assert run.captured_result("delete_file", 1)["blocked"] is True
+told.append([[one.name.removeprefix("openai.").replace("chat", "llm"), one.mode.value] for one in run.call_log()])
+chronicle.shutdown()
+print(json.dumps(told))
+"""
+
+
 @pytest.fixture(scope="module")
 def port() -> Iterator[int]:
     with held_port() as port:
@@ -99,9 +170,10 @@ def plane(tmp_path_factory: pytest.TempPathFactory, port: int) -> Iterator[str]:
         process.wait()
 
 
-def run(python: Path | str, program: str, url: str, store: Path) -> str:
+def run(python: Path | str, program: str, url: str, store: Path, *more: str) -> str:
     environ = {**os.environ, "CHRONO_RECORD_STORE": str(store), "PYTHONPATH": str(ROOT)}
-    ran = subprocess.run([python, "-c", program, url], env=environ, capture_output=True, text=True, timeout=LONG_S)
+    command = [python, "-W", "ignore", "-c", program, url, *more]
+    ran = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=LONG_S)
     assert ran.returncode == 0, ran.stderr
     return ran.stdout.strip()
 
@@ -184,3 +256,28 @@ record.flush()
     trace_id = run(sys.executable, program, plane, tmp_path)
     _, envelopes = at_plane(plane, trace_id)
     assert len(envelopes) == 1 and plain(envelopes) == plain(read_trace(str(tmp_path), trace_id).envelopes)
+
+
+@pytest.mark.slow
+def test_first_steps_with_the_real_sdk_are_those_with_ours_but_for_the_import(plane: str, tmp_path: Path) -> None:
+    """What its README begins with: a client, tools, a planner, a service, a worker, a hook, and a replay that lets the
+    fixed tool run. Both say the same, and ask the model only while they record."""
+    found = {}
+    for module, import_ in (
+        ("chronicle", "import chronicle"),
+        ("chrono.record", "from chrono import record as chronicle"),
+    ):
+        trace_id = os.urandom(16).hex()
+        program = FIRST_STEPS.format(import_=import_, module=module)
+        with running() as provider:
+            provider.plan("/chat/completions", chat_whole())
+            said = json.loads(run(PEERS, program, plane, tmp_path / module, f"{provider.url}/v1", trace_id))
+            assert len(provider.asked) == 2
+        spans, envelopes = at_plane(plane, trace_id)
+        found[module] = said, len(spans), sorted((_kind_of(one), one["envelope_status"]["status"]) for one in envelopes)
+    assert found["chrono.record"] == found["chronicle"]
+
+
+def _kind_of(envelope: Any) -> str:
+    """Ours names a client's calls after its provider, theirs all of them `llm`."""
+    return "llm" if envelope["name"] == "openai.chat" else str(envelope["name"])
