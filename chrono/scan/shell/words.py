@@ -16,7 +16,7 @@ from chrono.scan.shell.syntax import Arith, ArrayValue, Param, Part, Process, Qu
 from chrono.scan.shell.zsh import MODIFIERS
 
 _FAST = expression(r"[^ \t\n|&;()<>\"'`$\\\0*?\[{~]+(?=[ \t\n|&;)<>]|\Z)")
-_QUOTED_WORD = expression(r"(?:'([^'\0]*)'|\"([^\"$`\\\0]*)\")(?=[ \t\n|&;)<>]|\Z)")
+_COMMON = expression(r"(?:'([^'\0]*)'|\"([^\"$`\\\0]*)\"|(\")?\$([A-Za-z_][A-Za-z0-9_]*)(?(3)\"))(?=[ \t\n|&;)<>]|\Z)")
 _RUN = expression(r"[^ \t\n|&;()<>\"'`$\\\0]+")
 _DOUBLE_RUN = expression(r"[^\"\\$`\0]+")
 _HEREDOC_RUN = expression(r"[^\\$`\0]+")
@@ -33,7 +33,7 @@ def read_word(r: Reader) -> Word | None:
     """The word at the position, or None where none starts."""
     match = _FAST.match(r.text, r.pos, r.end)
     if match is None:
-        return _read_quoted(r) or _read_slow(r)
+        return _read_common(r) or _read_slow(r)
     start = r.pos
     r.pos = match.end()
     r.budget.work += 1
@@ -41,19 +41,25 @@ def read_word(r: Reader) -> Word | None:
     return Word((Text(text, False),), *(r.fixed or (start, r.pos)), text)
 
 
-def _read_quoted(r: Reader) -> Word | None:
-    """A word that is one quoted text with nothing to expand in it; `_read_slow` reads the same."""
-    match = _QUOTED_WORD.match(r.text, r.pos, r.end)
+def _read_common(r: Reader) -> Word | None:
+    """A word that is one quoted text with nothing to expand in it, or one variable; `_read_slow` reads the same."""
+    match = _COMMON.match(r.text, r.pos, r.end)
     if match is None or r.budget.depth >= MAX_DEPTH:
         return None
     start = r.pos
     r.pos = match.end()
     r.budget.spend(1)
-    single, double = match.groups()
+    single, double, quote, name = match.groups()
+    place = r.fixed or (start, r.pos)
+    if name is not None:
+        part: Part = Param(name, bare=True)
+        if quote:
+            r.budget.work += 1
+            part = Quoted((part,))
+        return Word((part,), *place)
     if double is None:
-        return Word((Text(single, True),), *(r.fixed or (start, r.pos)), single)
-    part = Quoted((Text(double, True),) if double else ())
-    return Word((part,), *(r.fixed or (start, r.pos)), double)
+        return Word((Text(single, True),), *place, single)
+    return Word((Quoted((Text(double, True),) if double else ()),), *place, double)
 
 
 def _read_slow(r: Reader) -> Word | None:
