@@ -304,7 +304,13 @@ def _web(command: Command) -> Iterator[Word]:
     yield from parsed.values("-InFile", "-Attachments")
 
 
+def _files(command: Command) -> Iterator[Word]:
+    """Tools that hand files to somebody: `croc send FILE`, `slackcat -c general FILE`."""
+    yield from (word for word in command.argv[1:] if not (isinstance(word, str) and word[:1] == "-"))
+
+
 _SENDS: dict[str, Callable[[Command], Iterator[Word]]] = {
+    **dict.fromkeys(("slackcat", "croc", "wormhole", "ffsend", "ncftpput", "gist", "tftp", "magic-wormhole"), _files),
     "curl": _curl,
     "wget": _wget,
     **dict.fromkeys(("http", "https", "xh"), _httpie),

@@ -344,6 +344,10 @@ def _ends_sessions(rest: list[_Token]) -> bool:
 def _alter(rest: list[_Token], span: tuple[int, int]) -> list[SqlEffect]:
     found = []
     table = _object(rest[1:])
+    verbs = [at for at, token in enumerate(rest) if token.kind == "word" and token.text == "delete" and at > 1]
+    if verbs and _has([t.text for t in rest], "delete", "where"):
+        # ClickHouse deletes rows so.
+        found.append(SqlEffect("delete", f"table {table}", _limited(rest), span))
     for at, token in enumerate(rest):
         if token.kind == "word" and token.text == "drop" and at > 1:
             following = [t for t in rest[at + 1 : at + 5] if t.text not in ("if", "exists")]
