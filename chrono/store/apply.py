@@ -88,7 +88,8 @@ class Stage:
         try:
             for chunk in chunks:
                 digest.update(chunk)
-                self._disk.write(fd, chunk)
+                self._disk.pour(fd, chunk)
+            self._disk.end_at(fd, size)
             if digest.hexdigest() != entry.oid:
                 raise StoreError(f"object {entry.oid} is damaged: its content has another id")
             found = os.fstat(fd)
@@ -297,7 +298,8 @@ class Applier:
             out = self._disk.create(temp, 0o600, dir_fd)
             try:
                 while chunk := os.read(file, _CHUNK_BYTES):
-                    self._disk.write(out, chunk)
+                    self._disk.pour(out, chunk)
+                self._disk.end_at(out, os.fstat(file).st_size)
                 self._disk.fchmod(out, mode)
                 self._disk.fsync(out)
             finally:

@@ -130,7 +130,8 @@ class Checkout:
                 digest = hashlib.sha1(b"blob %d\0" % size, usedforsecurity=False)
                 for chunk in chunks:
                     digest.update(chunk)
-                    self._disk.write(out, chunk)
+                    self._disk.pour(out, chunk)
+                self._disk.end_at(out, size)
                 if digest.hexdigest() != entry.oid:
                     raise StoreError(f"object {entry.oid} is damaged: its content has another id")
             self._disk.fchmod(out, stat.S_IMODE(entry.mode) & ~SET_ID)

@@ -26,6 +26,10 @@ READ_FOLDER = os.O_RDONLY | _CLOEXEC | _NOFOLLOW | _DIRECTORY
 
 SYNCS_AT_ONCE = 8
 
+HOLE_BYTES = 1 << 16
+"""So many zeros in a row are not written: images of disks, databases and dumps are full of them."""
+_ZEROS = bytes(HOLE_BYTES)
+
 
 def _silent(step: str, name: bytes) -> None:
     """Outside a crash test nobody listens."""
@@ -53,6 +57,23 @@ class Disk:
         written = os.write(fd, data)
         while written < len(data):
             written += os.write(fd, memoryview(data)[written:])
+
+    def pour(self, fd: int, data: bytes) -> None:
+        """`write`, but long runs of zeros become holes. `end_at` must follow what was poured last."""
+        if len(data) < HOLE_BYTES or data.find(_ZEROS) < 0:
+            self.write(fd, data)
+            return
+        for start in range(0, len(data), HOLE_BYTES):
+            block = data[start : start + HOLE_BYTES]
+            if block == _ZEROS:
+                os.lseek(fd, HOLE_BYTES, os.SEEK_CUR)
+            else:
+                self.write(fd, block)
+
+    def end_at(self, fd: int, size: int) -> None:
+        """Ends what was poured, which may have had a hole at its end."""
+        if size >= HOLE_BYTES and os.lseek(fd, 0, os.SEEK_CUR) > os.fstat(fd).st_size:
+            self.truncate(fd, size)
 
     def write_at(self, fd: int, data: bytes, offset: int) -> None:
         self._at_step("write", b"")

@@ -402,6 +402,23 @@ def test_a_folder_on_another_file_system_is_restored(project: Project, tmp_path:
         subprocess.run(["umount", project.path("mounted")], check=True)
 
 
+@pytest.mark.parametrize("ends_in_data", [True, False])
+def test_a_sparse_file_comes_back_sparse(project: Project, ends_in_data: bool) -> None:
+    size = (24 << 20) + 12345
+    with open(project.write("disk.img", b"head"), "r+b") as file:
+        file.truncate(size)
+        for at in (5 << 20, (9 << 20) + 777, size - 4 if ends_in_data else 12 << 20):
+            file.seek(at)
+            file.write(b"data")
+    before = project.read("disk.img")
+    target = project.save()
+    os.unlink(project.path("disk.img"))
+    project.restore(target)
+    found = os.lstat(project.path("disk.img"))
+    assert found.st_size == size and project.read("disk.img") == before
+    assert found.st_blocks * 512 < 2 << 20
+
+
 def test_open_files_keep_the_old_inode(project: Project) -> None:
     project.write("a", "one")
     target = project.save()
