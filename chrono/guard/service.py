@@ -233,6 +233,7 @@ class Service:
         except (OSError, wire.Malformed):
             pass  # the client is gone, or is none; it evaluates by itself
         finally:
+            self._settle()
             self._leave()
 
     def _peer(self, connection: socket.socket) -> int:
@@ -301,7 +302,6 @@ class Service:
                 reply.append((found.stdout, found.stderr, found.exit_code))
             finally:
                 done.set()
-                self._settle()
                 self._check_hints()
                 self._leave()
 
