@@ -1,7 +1,8 @@
 """Owns the savepoint benchmark: CPU of savepoints and restores as ratios to a bare walk and to a git shadow.
 
-All of a row is measured in one run on one tree, interleaved, and the medians are compared; each run has a store of its
-own, and a goal counts as met in so many of the runs. P4 needs a file system that tells of every change; P6 empties the
+All of a row is measured in one run on one tree, interleaved, and the medians are compared, and a goal counts as met in
+so many of the runs. Each run has a store of its own; on a large tree, which takes minutes to save for the first time,
+later runs go on with that of the first. P4 needs a file system that tells of every change; P6 empties the
 kernel's cache, which takes root and slows everybody down, so it is measured only where it is asked for (--cold). P8
 and P9 are left to `savepoint_sizes`.
 Usage: bench_savepoints.py [--files N ...] [--source REQUIREMENT | --no-source] [--rows P1 ...] [--runs N] [--rounds N]
@@ -46,6 +47,9 @@ class Tree(NamedTuple):
         detail = ", ".join(f"{what} {seconds * 1000:.1f} ms" for what, seconds in found.items())
         return Row(self.label, name, ratio, goal, detail)
 
+
+LARGE_FILES = 50_000
+"""From so many files on a tree's stores stay from run to run, and thousands of its files are not restored in memory."""
 
 EVERY = ("P1", "P2", "P3", "P4", "P5", "P6", "P7", "P8", "P9")
 
@@ -273,7 +277,8 @@ def bench_restore(tree: Tree, store: Store, shadow: Shadow) -> list[Row]:
     """P7."""
     rows = []
     for count, goal in ((1, 0.2), (100, 0.8), (3000, 1.0)):
-        if count > len(all_files(tree.root)):
+        files = len(all_files(tree.root))
+        if count > files or (count >= 1000 and files >= LARGE_FILES):
             continue
         if count >= 1000 and remembers_deletions(os.path.realpath(tree.root)):
             rows += restore_in_memory(tree, count, goal)
@@ -349,24 +354,34 @@ def fetch_source(folder: str, requirement: str) -> str:
     return root
 
 
-def measure(tree: Tree) -> list[Row]:
-    """One run on one tree, which is left as it was but for some lines at the ends of files."""
-    needs_git = not tree.wanted.isdisjoint(("P2", "P3", "P5", "P6", "P7"))
+class Stores(NamedTuple):
+    """What a tree is saved into: ours, and git's where a row compares with it."""
+
+    own: Store
+    shadow: Shadow | None
+
+
+def begin(tree: Tree) -> tuple[list[Row], Stores]:
+    """New stores for the tree, in place of those of an earlier run, and what filling them cost."""
+    git_dir = tree.root + ".git"
+    for place in (git_dir, os.path.join(tree.root, ".chrono")):
+        shutil.rmtree(place, ignore_errors=True)
     walk(tree.root)
-    with tempfile.TemporaryDirectory(prefix="chrono-bench-shadow-", dir=os.path.dirname(tree.root)) as folder:
-        shadow = Shadow(tree.root, os.path.join(folder, "shadow.git")) if needs_git else None
-        try:
-            rows, store = bench_first(tree, shadow)
-            rows += bench_changes(tree, store, shadow)
-            if "P4" in tree.wanted:
-                rows += bench_hints(tree, store)
-            if "P6" in tree.wanted and shadow is not None:
-                rows += bench_cold(tree, store, shadow)
-            if "P7" in tree.wanted and shadow is not None:
-                rows += bench_restore(tree, store, shadow)
-        finally:
-            shutil.rmtree(os.path.join(tree.root, ".chrono"), ignore_errors=True)
-    return rows
+    shadow = Shadow(tree.root, git_dir) if not tree.wanted.isdisjoint(("P2", "P3", "P5", "P6", "P7")) else None
+    rows, store = bench_first(tree, shadow)
+    return rows, Stores(store, shadow)
+
+
+def measure(tree: Tree, stores: Stores) -> Iterator[Row]:
+    """One run on one tree, which is left as it was but for some lines at the ends of files."""
+    store, shadow = stores
+    yield from bench_changes(tree, store, shadow)
+    if "P4" in tree.wanted:
+        yield from bench_hints(tree, store)
+    if "P6" in tree.wanted and shadow is not None:
+        yield from bench_cold(tree, store, shadow)
+    if "P7" in tree.wanted and shadow is not None:
+        yield from bench_restore(tree, store, shadow)
 
 
 def run(options: argparse.Namespace) -> Iterator[Row]:
@@ -379,13 +394,23 @@ def run(options: argparse.Namespace) -> Iterator[Row]:
                 root = os.path.join(folder, f"tree-{files}")
                 os.mkdir(root)
                 make_tree(root, files)
-                trees.append(Tree(root, f"{files:,} files", wanted, options.rounds or (15 if files <= 10_000 else 5)))
+                trees.append(
+                    Tree(root, f"{files:,} files", wanted, options.rounds or (9 if files < LARGE_FILES else 3))
+                )
             if options.source:
                 root = fetch_source(folder, options.source)
-                trees.append(Tree(root, options.source, wanted, options.rounds or 15))
+                trees.append(Tree(root, options.source, wanted, options.rounds or 9))
+        long = savepoint_sizes.History(folder, 10_000) if "P9" in wanted else None
+        kept: dict[str, Stores] = {}
         for number in range(options.runs):
             for tree in trees:
-                yield from measure(tree)
+                stores = kept.get(tree.root)
+                if stores is None:
+                    first, stores = begin(tree)
+                    yield from first
+                if len(all_files(tree.root)) >= LARGE_FILES:
+                    kept[tree.root] = stores
+                yield from measure(tree, stores)
             if "P8" in wanted:
                 yield from savepoint_sizes.bench_large(folder, options.large)
             if "P9" in wanted and number == 0:  # sizes do not depend on how busy the machine is
@@ -393,8 +418,8 @@ def run(options: argparse.Namespace) -> Iterator[Row]:
                 os.mkdir(root)
                 make_tree(root, 10_000)
                 yield from savepoint_sizes.bench_growth(root)
-            if "P9" in wanted:
-                yield from savepoint_sizes.bench_history(folder, 10_000)
+            if long is not None:
+                yield from savepoint_sizes.bench_history(long)
 
 
 def report(rows: list[Row]) -> str:
@@ -426,7 +451,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--no-source", dest="source", action="store_const", const="")
     parser.add_argument("--rows", nargs="+", choices=EVERY, default=EVERY)
     parser.add_argument("--runs", type=int, default=3)
-    parser.add_argument("--rounds", type=int, help="repetitions within a run; 15, for large trees 5")
+    parser.add_argument("--rounds", type=int, help="repetitions within a run; 9, for large trees 3")
     parser.add_argument("--large", type=int, default=1024, metavar="MIB", help="size of the large file of P8")
     parser.add_argument("--cold", action="store_true", help="P6 too; needs root, and slows the whole machine")
     parser.add_argument("--json", action="store_true")

@@ -111,41 +111,45 @@ def bench_growth(root: str) -> list[Row]:
     ]
 
 
-def bench_history(folder: str, count: int) -> list[Row]:
-    """What reading a store of `count` savepoints costs, whole commands. What they cost with one savepoint counts as
+class History:
+    """Two projects in `folder`: one with `count` savepoints, whose middle one and last are named, one with one."""
+
+    def __init__(self, folder: str, count: int) -> None:
+        self.count = count
+        self.home, self.long, self.short = (os.path.join(folder, name) for name in ("home", "long", "short"))
+        self.middle, self.last = make_history(self.long, count)
+        _, self.only = make_history(self.short, 1)
+
+    def run(self, root: str, *command: str) -> float:
+        environ = {**os.environ, "CHRONO_HOME": self.home}
+        silent = subprocess.DEVNULL
+        return cpu_s(lambda: subprocess.run(command, check=True, cwd=root, env=environ, stdout=silent, stderr=silent))
+
+
+def bench_history(made: History) -> list[Row]:
+    """What reading a store of many savepoints costs, whole commands. What they cost with one savepoint counts as
     their start-up: starting Python, loading chrono, looking at the files."""
-    with tempfile.TemporaryDirectory(dir=folder) as place:
-        long, short = (os.path.join(place, name) for name in ("long", "short"))
-        middle, last = make_history(long, count)
-        _, only = make_history(short, 1)
-        environ = {**os.environ, "CHRONO_HOME": os.path.join(place, "home")}
-        git = ["git", "--git-dir", ProjectLayout(long).repo]
-
-        def run(root: str, *command: str) -> float:
-            silent = subprocess.DEVNULL
-            return cpu_s(
-                lambda: subprocess.run(command, check=True, cwd=root, env=environ, stdout=silent, stderr=silent)
-            )
-
-        rows = []
-        between = ["diff-tree", "-r", middle, last]
-        for name, goal, verb, alone, beside in (
-            ("log / git log -n 30", 3.0, ["log"], ["log"], ["log", "--all", "-n30"]),
-            ("log -n 0 / git log", 3.0, ["log", "-n", "0"], ["log", "-n", "0"], ["log", "--all"]),
-            ("plan / git diff-tree", 3.0, rollback(middle), rollback(only), between),
-            ("plan by a short id / git diff-tree", None, rollback(middle[:12]), rollback(only[:12]), between),
-        ):
-            found = medians(
-                5,
-                {
-                    "own": partial(run, long, sys.executable, "-m", "chrono", *verb),
-                    "start-up": partial(run, short, sys.executable, "-m", "chrono", *alone),
-                    "git": partial(run, long, *git, *beside),
-                },
-            )
-            ratio = (found["own"] - found["start-up"]) / found["git"]
-            detail = ", ".join(f"{what} {seconds * 1000:.1f} ms" for what, seconds in found.items())
-            rows.append(Row(f"{count:,} savepoints", f"P9 {name}, less start-up", ratio, goal, detail))
+    git = ["git", "--git-dir", ProjectLayout(made.long).repo]
+    rows = []
+    middle, only = made.middle, made.only
+    between = ["diff-tree", "-r", middle, made.last]
+    for name, goal, verb, alone, beside in (
+        ("log / git log -n 30", 3.0, ["log"], ["log"], ["log", "--all", "-n30"]),
+        ("log -n 0 / git log", 3.0, ["log", "-n", "0"], ["log", "-n", "0"], ["log", "--all"]),
+        ("plan / git diff-tree", 3.0, rollback(middle), rollback(only), between),
+        ("plan by a short id / git diff-tree", None, rollback(middle[:12]), rollback(only[:12]), between),
+    ):
+        found = medians(
+            5,
+            {
+                "own": partial(made.run, made.long, sys.executable, "-m", "chrono", *verb),
+                "start-up": partial(made.run, made.short, sys.executable, "-m", "chrono", *alone),
+                "git": partial(made.run, made.long, *git, *beside),
+            },
+        )
+        ratio = (found["own"] - found["start-up"]) / found["git"]
+        detail = ", ".join(f"{what} {seconds * 1000:.1f} ms" for what, seconds in found.items())
+        rows.append(Row(f"{made.count:,} savepoints", f"P9 {name}, less start-up", ratio, goal, detail))
     return rows
 
 
