@@ -115,6 +115,10 @@ def _start(m: Machine, argv: Argv, state: State) -> None:
         run_inner(m, inner, side)
     if m.files and "/" in argv[0] and "\0" not in argv[0]:
         _own_script(m, argv, state)
+    if m.copies and "/" in argv[0] and "\0" not in argv[0]:
+        original = m.copies.get(m.key_of(argv[0], state) or "", "")
+        if "bin/" in original:  # `cp /bin/rm x; ./x …`: another name for an installed program
+            run_inner(m, Inner(argv=(original, *argv[1:]), label=argv[0]), state)
     if state.outs is not None or name in _LEAVING_FILES:
         before = m.begin_sources()
         if state.outs is not None:

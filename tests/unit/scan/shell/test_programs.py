@@ -25,3 +25,8 @@ def test_a_program_is_found_along_path() -> None:
 
 def test_a_function_is_named_as_it_is() -> None:
     assert ("rm", "x") in started("f() { rm x; }; $(command -v f)")
+
+
+@pytest.mark.parametrize("text", ["cp /bin/rm x; ./x -rf y", "ln -s /bin/rm x && ./x -rf y"])
+def test_a_program_under_another_name_is_the_program(text: str) -> None:
+    assert ("/bin/rm", "-rf", "y") in started(text)
