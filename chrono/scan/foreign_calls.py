@@ -25,20 +25,23 @@ _EDITOR_LINES = re.compile(
     r"(?:^|\|)[ \t]*(?::?(?:sil(?:ent)?!?[ \t]+)?!|shell[ \t]+|platform shell[ \t]+)(?![=~])([^\n]+)$", re.MULTILINE
 )
 _WORDS_CALL = re.compile(
-    r"\bexec\.Command(?:Context)?\(|\bCommand::new\(|\bProcessBuilder\(|\baddSystemCommand\(|\b(?:call|read|create)Process\s+|\(sh\s+|\bProcess(?:\.run|\.start|\.runSync)\(|"
+    r"\bexec\.Command(?:Context)?\(|\bCommand::new\(|\bProcessBuilder\(|\baddSystemCommand\(|\b(?:call|read|create)Process\s+|\((?:[\w.]+/)?sh\s+|\bProcess(?:\.run|\.start|\.runSync)\(|"
     r"\bsh\.(?:Run\w*|Exec|Output)\(|\bSystem\.cmd\(|\.exec\(\s*new\s+String\[\]|\bsystem2\(|\bProcess\.spawn\(|\bexecv\w*\(|\bPort\.open\("
 )
 _LISTED = re.compile(
     r"(?:=|\bin)\s*&?(?:vec!|\[\]string|\[_\]\w+)?\s*[\[{]\s*\"(rm|dd|shred|mkfs[\w.]*)\"\s*,([^\]}\n]*)[\]}]"
 )
 """A list of words that begins with a program that destroys, which a call takes by its name."""
+_FINDER = re.compile(
+    r"\bdelete\s+(?:\(?\s*(?:every|all)\s+(?:item|file|folder)s?\s+(?:of|in)\s+)(?:home|\(?path to home)"
+)
 _LAUNCHED = re.compile(
     r"\b(?:launchPath\s*=\s*|executableURL\s*=\s*URL\(fileURLWithPath:\s*)\"([^\"]+)\"\)?[^\[]{0,80}arguments\s*=\s*\[([^\]]*)\]"
 )
 _DELETES = re.compile(
     r"\b(?:unlink|rm|rm_rf!?|File\.rm_rf!?|File\.rm!?|delete-directory|delete-file|os\.remove|file\.remove|"
     r"file\s+delete(?:\s+-force)?(?:\s+--)?|fs::dir_delete|lfs\.rmdir|os\.RemoveAll|os\.Remove|sh\.Rm|remove_dir_all|"
-    r"FileUtils\.deleteDirectory|removeItem\(at(?:Path)?:|(?:fs::)?remove_file|Files\.delete(?:IfExists)?)\s*\(?\s*"
+    r"FileUtils\.deleteDirectory|removeItem\(at(?:Path)?:|removeDirectoryRecursive|removePathForcibly|(?:fs::)?remove_file|Files\.delete(?:IfExists)?)\s*\(?\s*"
 )
 _DELETES_OF = re.compile(r"\b(?:new\s+)?(?:File|Directory|Path)\(([^()\n]{1,200})\)\s*\.\s*delete\w*\(")
 _WRITES = re.compile(
@@ -58,9 +61,10 @@ _HOME = re.compile(
 _ARGUMENT = re.compile(
     rf"\s*(?:{_STRING}|({_HOME.pattern})|((?:/|~)[^\s;)\]\"',]*)|((?:[\w:.]|->)+(?:\(\))?))\s*(?:,|\.\.|<>|\+|&|\]|\))?"
 )
+_ADDED = re.compile(rf"\s*(?:\.\.|<>|\+\+?|&|\.(?!\w))\s*(?:{_STRING}|({_HOME.pattern})|[\w.:]+(?:\([^()]*\))?)")
 _WRAPS = re.compile(
     r"\s*&?(?:filepath\.Join|path\.Join|file\.path|Path\.join|Paths\.get|Path\.of|paste0?|list\.files|Sys\.glob|joinpath|"
-    r"new\s+File|File|Path::new|Path|URL|format!|expand-file-name|os\.path\.join|PathBuf::from)\s*\(\s*(?:\[|fileURLWithPath:)?"
+    r"new\s+File|File|Path::new|Path|URL|format!|expand-file-name|path\.expand|normalizePath|expanduser|os\.path\.join|PathBuf::from)\s*\(\s*(?:\[|fileURLWithPath:)?"
 )
 _COMMENTS = re.compile(r"^[ \t]*(?://|#(?!!)|--(?!\w)|;;|%)[^\n]*$", re.MULTILINE)
 
@@ -88,9 +92,10 @@ def _with_constants(code: str) -> str:
     """The code with variables that hold one constant path in place of their names where a call takes them."""
     values: dict[str, str] = {}
     for name, value in _NAMED.findall(code):
-        found = value.strip().rstrip(",") if _path(value) else ""
+        found = value.strip().rstrip(",") if constant_path(value) else ""
         values[name] = "" if name in values and values[name] != found else found
     values = {name: value for name, value in values.items() if value and len(value) < 200}
+    code = _with_scripts(code)
     if not values:
         return code
     # Only where it stands alone as the first argument: a name may be a field or a function elsewhere.
@@ -98,10 +103,25 @@ def _with_constants(code: str) -> str:
     return taken.sub(lambda found: found[1] + values[found[2]], code)
 
 
+_SCRIPT = re.compile(
+    r"^[ \t]*(?:(?:let|var|val|const|final|String|my|local)[ \t]+)?(\w+)[ \t]*(?::=|=)[ \t]*"
+    r"(?:`([^`]*)`|\"((?:[^\"\\\n]|\\.)* (?:[^\"\\\n]|\\.)*)\")[ \t]*;?[ \t]*$",
+    re.MULTILINE,
+)
+
+
+def _with_scripts(code: str) -> str:
+    """Texts of several words that a variable holds, where a call takes it after other arguments (`"-c", script)`)."""
+    for name, raw, text in _SCRIPT.findall(code)[:20]:
+        held = '"' + raw.replace("\\", "\\\\").replace('"', '\\"') + '"' if raw else f'"{text}"'
+        code = re.sub(rf"(,\s*){name}(?=\s*\))", lambda found, held=held: found[1] + held, code)  # type: ignore[misc]
+    return code
+
+
 def _run(code: str) -> Iterator[str]:
     for match in (*_SHELL_CALL.finditer(code), *_EXECUTED.finditer(code)):
         if not match[0].startswith(("System.cmd", "system2")):
-            yield plain(match[1] if match[1] is not None else match[2])
+            yield plain(match[1] if match[1] is not None else match[2]) + _added(code, match.end())
     for pattern in (_BACKTICKS, _EDITOR_LINES):
         yield from (match[1] for match in pattern.finditer(code))
     for match in _SPOKEN.finditer(code):
@@ -112,10 +132,23 @@ def _run(code: str) -> Iterator[str]:
             yield quoted(words) if len(words) > 1 or " " not in words[0] else words[0]
     for first, rest in _LISTED.findall(code):
         yield quoted([first, *(plain(a or b) for a, b in re.findall(_STRING, rest))])
+    if _FINDER.search(code) is not None:
+        yield "rm -rf ~"
     for match in _LAUNCHED.finditer(code):
         yield quoted([plain(match[1]), *(plain(a or b) for a, b in re.findall(_STRING, match[2]))])
     for match in _RUNS_ADDRESS.finditer(code):
         yield f"curl -fsSL {quoted([match[1]])} | sh"
+
+
+def _added(code: str, at: int) -> str:
+    """What operators add to a text that ends here: constants as they are, home as the shell's name for it."""
+    text = ""
+    while (piece := _ADDED.match(code, at)) is not None:
+        first, second, home = piece.group(1, 2, 3)
+        literal = first if first is not None else second
+        text += plain(literal) if literal is not None else "$HOME" if home is not None else "x"
+        at = piece.end()
+    return text
 
 
 def _words_behind(code: str, at: int) -> list[str]:
@@ -139,11 +172,11 @@ def _opens_list(before: str) -> bool:
 def _deleted(code: str) -> Iterator[str]:
     places = [match.end() for match in _DELETES.finditer(code)]
     for start in places:
-        path = _path(code[start : start + 240])
+        path = constant_path(code[start : start + 240])
         if path:
             yield f"rm -rf {path}"
     for match in _DELETES_OF.finditer(code):
-        path = _path(match[1])
+        path = constant_path(match[1])
         if path:
             yield f"rm -rf {path}"
 
@@ -155,7 +188,7 @@ def _written(code: str) -> Iterator[str]:
             yield f"printf x > {quoted([plain(path)])}"
 
 
-def _path(text: str) -> str:
+def constant_path(text: str) -> str:
     """The path that an argument joins, as a shell word: home is `~`, what is not known any name; "" where it cannot be
     told where it begins."""
     listed = False

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from chrono.scan.code import tree
 from chrono.scan.code.declared import take_fields, take_option
 from chrono.scan.code.effects import Effects
-from chrono.scan.code.frames import Arguments, Closure, Library, Scope, Value
+from chrono.scan.code.frames import METHOD_KINDS, Arguments, Closure, Library, Scope, Value
 from chrono.scan.code.modules import Modules, name_of
 from chrono.scan.code.narrowing import ending_tested, names_in, with_ending
 from chrono.scan.code.operators import binary, index, slice_of
@@ -33,6 +33,7 @@ from chrono.scan.code.values import (
     has_wild,
     joined,
     pieces_of,
+    table_of,
     text_of,
     truth,
     without_wild,
@@ -214,8 +215,7 @@ class Evaluator:
         if isinstance(owner, Thing) and owner.kind in ("instance", "class"):
             held = member(owner, name)
             if held is not None:
-                bare = owner.kind == "instance" or self.library.calls_bare_names
-                return bound(held, owner) if bare and isinstance(held, Closure) else held
+                return self._member_value(held, owner) if isinstance(held, Closure) else held
         if isinstance(owner, Table) and name in owner.entries:
             return owner.entries[name]
         if isinstance(owner, Thing) and owner.kind == "module":
@@ -223,6 +223,16 @@ class Evaluator:
             return (self.modules.submodule(self, owner, name) or ANY) if own is ANY and self.modules else own
         answer = self.library.attribute(self, owner, name)
         return answer if answer is not None else Bound(owner, name)
+
+    def _member_value(self, held: Closure, owner: Thing) -> Value:
+        """A method as a value: bound where it is one of the object, called where it reads like a field."""
+        if held.kind == "property":
+            return self.apply(bound(held, owner), Arguments((), {}))
+        takes_owner = owner.kind == "instance" or held.kind == "classmethod" or self.library.calls_bare_names
+        if held.kind == "classmethod" and owner.kind == "instance":
+            made = owner.fields.get("\0class")
+            return bound(held, made)
+        return bound(held, owner) if takes_owner and held.kind != "static" else held
 
     def _bare_name(self, node: tree.Name, scope: Scope) -> Value:
         """A name where names alone call methods (Ruby)."""
@@ -367,7 +377,7 @@ class Evaluator:
             if self.library.language == "python":
                 values.insert(0, closure.owner)
             else:
-                scope.variables["this"] = scope.variables["self"] = closure.owner
+                scope.variables.update(dict.fromkeys(("this", "self", "$this"), closure.owner))
         place = 0
         for parameter in parameters:
             if parameter.kind == "*":
@@ -534,6 +544,8 @@ class Evaluator:
             return closure
         if isinstance(owner, Thing) and owner.kind == "option":
             take_option(owner, closure)
+        if isinstance(decorator, Ref) and decorator.name.rpartition(".")[2] in METHOD_KINDS:
+            closure.kind = METHOD_KINDS[decorator.name.rpartition(".")[2]]
         if isinstance(decorator, Ref) and decorator.name in _RUNS_AT_THE_END:
             self.apply(closure, Arguments((), {}))
         if isinstance(decorator, Closure):
@@ -672,15 +684,6 @@ class Evaluator:
         self.last = None
         self._execute[type(node)](node, scope)
         return self.last if self.library.returns_last else ANY
-
-
-def table_of(value: Items) -> Table:
-    """A flat list of keys and values as a table."""
-    keys, values = value.values[::2], value.values[1::2]
-    return Table(
-        dict(zip((k if isinstance(k, str | int) else str(k) for k in keys), values, strict=False)),
-        value.more is not None,
-    )
 
 
 def _call_key(closure: Closure, args: Arguments) -> tuple[object, ...] | None:

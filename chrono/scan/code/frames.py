@@ -80,14 +80,25 @@ class Scope:
         return None
 
 
+METHOD_KINDS = {
+    "property": "property",
+    "cached_property": "property",
+    "classmethod": "classmethod",
+    "staticmethod": "static",
+}
+"""What Python's own decorators of methods make of them (`Closure.kind`)."""
+
+
 class Closure:
     """A function of the code itself, with the scope it was made in."""
 
-    __slots__ = ("active", "body", "node", "owner", "scope")
+    __slots__ = ("active", "body", "kind", "node", "owner", "scope")
 
     def __init__(self, node: tree.Function, scope: Scope, owner: Value = None) -> None:
         self.node = node
         self.scope = scope
         self.owner = owner
         self.body: tuple[tree.Node, ...] | None = None
+        self.kind = ""
+        """What a decorator makes of a method: "property", "classmethod" or "static"."""
         self.active = 0

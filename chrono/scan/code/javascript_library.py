@@ -291,8 +291,6 @@ def _require(run: Machine, args: Arguments) -> Value:
     if name.startswith((".", "/")):
         if name.endswith(".node"):
             run.effects.command("load-library", name)
-        if name.endswith(".json"):
-            return value_of(run.effects.content(name))
         own = run.modules.javascript(run, name) if run.modules is not None else None
         return ANY if own is None else own
     return Ref(canonical(name))
@@ -505,6 +503,7 @@ _CALLS: dict[str, Handler] = {
     "url.fileURLToPath": _first,
     "fileURLToPath": _first,
     "glob": _glob,
+    "fs.glob": _glob,
     "glob.glob": _glob,
     "glob.sync": _glob,
     "glob.globSync": _glob,

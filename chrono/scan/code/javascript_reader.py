@@ -289,13 +289,17 @@ class JavaScriptReader(TypeSkipper):
 
     def _parameter(self, stop: int, place: int, unpacked: list[tree.Node]) -> tree.Parameter:
         kind = "*" if self.accept("...") else ""
+        promoted = False
         while self.is_name("public", "private", "protected", "readonly") and self.ahead().kind == "name":
             self.at += 1
+            promoted = True
         if self.is_op("{", "["):
             name = f"\0{place}"
             unpacked.append(tree.Assign(self._target(), tree.Name(name), declares=True))
         else:
             name = self.take().value
+        if promoted:
+            unpacked.append(tree.Assign(tree.Attribute(tree.Name("this"), name), tree.Name(name)))
         self.accept("?")
         if self.accept(":"):
             self.skip_type()
@@ -341,7 +345,10 @@ class JavaScriptReader(TypeSkipper):
         if self.accept("extends"):
             bases.append(self.postfix(self.prefix()))
         while self.token.kind != "end" and not self.is_op("{"):
-            self.at += 1
+            before = self.at
+            if self.is_op("<"):
+                self.skip_type_arguments()
+            self.at += self.at == before
         stop = self.closing()
         self.at += 1
         body: list[tree.Node] = []

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 
 from chrono.scan.code import tree
 from chrono.scan.code.frames import Scope, Value
+from chrono.scan.code.json_values import value_of
 from chrono.scan.code.values import ANY, Table, Thing, alternatives, joined
 
 TYPE_CHECKING = False
@@ -62,6 +63,8 @@ class Modules:
 
     def javascript(self, run: Any, name: str) -> Value:
         """What `require(name)`, or `import` of `name` with the name of an export behind it, gives."""
+        if name.endswith(".json"):
+            return value_of(run.effects.content(os.path.normpath(os.path.join(run.effects.own_folder(), name))))
         for target, export in ((name, ""), (name.rpartition(".")[0], name.rpartition(".")[2])):
             base = os.path.normpath(os.path.join(run.effects.own_folder(), target)) if target else None
             for ending in _JAVASCRIPT_ENDINGS if base else ():

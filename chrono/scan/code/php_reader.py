@@ -157,7 +157,7 @@ class PhpReader(Reader):
 
     def _closure(self, kind: str, line: int) -> tree.Node:
         self.accept("&")
-        parameters = self._parameters()
+        parameters, _ = self._parameters()
         if self.is_name("use"):
             self.at += 1
             self.skip_brackets()
@@ -168,13 +168,15 @@ class PhpReader(Reader):
             return tree.Function("", parameters, lambda: (body,), line, (), True)
         return tree.Function("", parameters, self.later_block() if self.is_op("{") else lambda: (), line)
 
-    def _parameters(self) -> tuple[tree.Parameter, ...]:
+    def _parameters(self) -> tuple[tuple[tree.Parameter, ...], list[tree.Node]]:
+        """The parameters, and the assignments to fields that a constructor's make (`private string $dir`)."""
+        fields: list[tree.Node] = []
         if not self.is_op("("):
-            return ()
+            return (), fields
         stop = self.closing()
         self.at += 1
         found: list[tree.Parameter] = []
-        kind = ""
+        kind, promoted = "", False
         while self.at < stop:
             token = self.take()
             if token.value == "...":
@@ -183,8 +185,14 @@ class PhpReader(Reader):
                 default = self.expression(1) if self.accept("=") else None
                 found.append(tree.Parameter(token.value, default, kind))
                 kind = ""
+                if promoted:
+                    field = tree.Attribute(tree.Name("$this"), token.value.removeprefix("$"))
+                    fields.append(tree.Assign(field, tree.Name(token.value)))
+            promoted = token.value in ("private", "public", "protected", "readonly") or (
+                promoted and token.kind != "variable"
+            )
         self.at = stop + 1
-        return tuple(found)
+        return tuple(found), fields
 
     def _skip_return_type(self) -> None:
         if self.accept(":"):
@@ -355,12 +363,13 @@ class PhpReader(Reader):
         line = self.take().line
         self.accept("&")
         name = self.take().value
-        parameters = self._parameters()
+        parameters, promoted = self._parameters()
         self._skip_return_type()
         if not self.is_op("{"):
             self.accept(";")
             return ()
-        return (tree.Function(name, parameters, self.later_block(), line),)
+        read = self.later_block()
+        return (tree.Function(name, parameters, (lambda: (*promoted, *read())) if promoted else read, line),)
 
     def a_class(self) -> tuple[tree.Node, ...]:
         while self.is_name("abstract", "final", "readonly"):

@@ -16,7 +16,7 @@ from chrono.scan.code.interpret import Machine
 from chrono.scan.code.programs import is_shell, run_text
 from chrono.scan.code.python_paths import PATH_CALLS, open_file, path_attribute, path_method
 from chrono.scan.code.python_reader import read_python
-from chrono.scan.code.python_services import SERVICES, connect, sdk_method
+from chrono.scan.code.python_services import SERVICES, connect, sdk_method, settings
 from chrono.scan.code.python_values import (
     VALUE_CALLS,
     bytes_class,
@@ -124,6 +124,9 @@ class PythonLibrary:
         if isinstance(owner, Ref):
             return self._of_reference(run, canonical(f"{owner.name}.{name}" if owner.name else name))
         if isinstance(owner, Thing):
+            held = owner.fields.get("held")
+            if isinstance(held, Table):
+                return held.entries.get(name)
             return _of_thing(run, owner, name)
         if name == "value" and isinstance(owner, str | int | Text):
             return owner  # of a member of an enumeration: texts and numbers have no such attribute
@@ -570,6 +573,8 @@ def _thing_method(run: Machine, owner: Thing, name: str, args: Arguments) -> Val
         return path_method(run, owner, name, args)
     if kind == "git":
         return git_bindings.method(run, owner, name, args)
+    if kind == "settings":
+        return settings(run, owner, name, args)
     if kind == "parser":
         return python_arguments.parser_method(run, owner, name, args)
     if kind == "runner":

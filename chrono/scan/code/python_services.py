@@ -9,17 +9,40 @@ from collections.abc import Callable
 
 from chrono.scan.code.frames import Arguments, Value
 from chrono.scan.code.interpret import Machine
-from chrono.scan.code.json_values import text_of_value, value_of
+from chrono.scan.code.json_values import text_of_value, value_of_document
 from chrono.scan.code.values import ANY, Items, Table, Thing, elements
 from chrono.scan.foreign import cloud_deletions
 
 Handler = Callable[[Machine, Arguments], Value]
 
 
-def _json_load(run: Machine, args: Arguments) -> Value:
-    given = args.at(0)
-    known = run.effects.content(given.fields["path"]) if isinstance(given, Thing) and given.kind == "file" else given
-    return value_of(known)
+def _document(kind: str) -> Handler:
+    """A call that reads a document from an open file, or from a text."""
+
+    def call(run: Machine, args: Arguments) -> Value:
+        given = args.at(0)
+        file = isinstance(given, Thing) and given.kind == "file"
+        known = run.effects.content(given.fields["path"]) if isinstance(given, Thing) and file else given
+        return value_of_document(known, kind)
+
+    return call
+
+
+def settings(run: Machine, owner: Thing, name: str, args: Arguments) -> Value:
+    """Methods of a ConfigParser: it holds what it has read, by section."""
+    held = owner.fields["held"]
+    if name in ("read", "read_string", "read_file"):
+        given = args.at(0)
+        if isinstance(given, Thing) and given.kind == "file":
+            given = given.fields["path"]
+        found = value_of_document(given if name == "read_string" else run.effects.content(given), "ini")
+        if isinstance(held, Table) and isinstance(found, Table):
+            held.entries.update(found.entries)
+    elif name == "get" and isinstance(held, Table):
+        section = held.entries.get(str(args.at(0)))
+        if isinstance(section, Table):
+            return section.entries.get(str(args.at(1)), ANY)
+    return ANY
 
 
 def _json_dump(run: Machine, args: Arguments) -> Value:
@@ -120,8 +143,15 @@ SERVICES: dict[str, Handler] = {
     "marshal.loads": lambda run, args: Thing("compiled"),
     "marshal.load": lambda run, args: Thing("compiled"),
     "types.CodeType": lambda run, args: Thing("compiled"),
-    "json.load": _json_load,
-    "json.loads": _json_load,
+    **dict.fromkeys(("json.load", "json.loads"), _document("json")),
+    **dict.fromkeys("yaml.safe_load yaml.load yaml.full_load yaml.unsafe_load".split(), _document("yaml")),
+    **dict.fromkeys(
+        "tomllib.load tomllib.loads toml.load toml.loads tomli.load tomli.loads".split(), _document("toml")
+    ),
+    **dict.fromkeys(
+        ("configparser.ConfigParser", "configparser.RawConfigParser"),
+        lambda run, args: Thing("settings", held=Table()),
+    ),
     "json.dump": _json_dump,
     "json.dumps": lambda run, args: text_of_value(args.at(0, "obj")),
     "requests.get": _fetch,

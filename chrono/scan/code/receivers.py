@@ -32,6 +32,7 @@ def bound(found: Closure, owner: Value) -> Closure:
     """A method as one of an object."""
     closure = Closure(found.node, found.scope, owner)
     closure.body = found.body
+    closure.kind = found.kind
     return closure
 
 

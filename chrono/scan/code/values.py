@@ -236,3 +236,12 @@ def elements(value: object) -> tuple[list[object], object]:
             more = rest if more is None else more
         return values[:MAX_ITEMS], more
     return [], ANY
+
+
+def table_of(value: Items) -> Table:
+    """A flat list of keys and values as a table."""
+    keys, values = value.values[::2], value.values[1::2]
+    return Table(
+        dict(zip((k if isinstance(k, str | int) else str(k) for k in keys), values, strict=False)),
+        value.more is not None,
+    )

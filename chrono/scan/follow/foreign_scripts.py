@@ -62,13 +62,18 @@ def _of_file(scene: Scene, file: File) -> Answers:
     elif ending in ("fish", "bats") or scene.program in ("fish", "bats"):
         # A test is a function in its own words; fish is close enough to be read as bash.
         text, language = re.sub(r"(?m)^@test[ \t]+.*\{[ \t]*$", "{", file.text), "bash"
+        around = re.findall(r"(?m)^(setup|teardown|setup_file|teardown_file)[ \t]*\(\)", text)
+        text = "\n".join((text, *around))
         if scene.program == "fish":
             text = re.sub(r"(?m)^([ \t]*)set(?:[ \t]+-\w+)*[ \t]+(\w+)[ \t]+(.+)$", r"\1\2=\3", text)
     elif scene.program.endswith("awk"):
         # Its program as a word of the command line, which `scan.shell` reads.
         text, language = f"awk {quoted([file.text])}", "sh"
     else:
-        text, language = "\n".join(shell_texts(file.text, whole=True)), "sh"
+        texts = shell_texts(file.text, whole=True)
+        if scene.program == "mix":
+            texts += re.findall(r"\"cmd ([^\"\n]+)\"", file.text)  # an alias that is a program's
+        text, language = "\n".join(texts), "sh"
     if not text.strip():
         return []
     started = scene.start(text, language, link, args=())
@@ -108,7 +113,10 @@ def _scripts(scene: Scene) -> Iterator[str]:
             if not word.startswith("-") and not word.startswith("//"):
                 ending = word.rpartition(".")[2].lower() if "." in word else ""
                 if ending in _ENDINGS or program in ("lua", "luajit", "Rscript", "tclsh", "expect", "fish", "bats"):
-                    yield scene.path(text) or ""
+                    path = scene.path(text) or ""
+                    yield path
+                    if program == "bats":
+                        yield from files_below(scene, path, ".bats")
                     if program != "bats":
                         return
 

@@ -123,6 +123,11 @@ def _jobs(scene: Scene, file: File) -> Texts:
         if not asked or name in asked:
             for text in _values(mapping(job).get("steps"), frozenset(("run",))):
                 yield f"jobs.{name}", text
+            for action in _values(mapping(job).get("steps"), frozenset(("uses",))):
+                for ending in ("yml", "yaml") if action.startswith("./") else ():
+                    own = scene.read(os.path.join(scene.cwd, action, f"action.{ending}"))
+                    runs = mapping(_document(own).get("runs")) if isinstance(own, File) else {}
+                    yield from ((action, text) for text in _values(runs.get("steps"), frozenset(("run",))))
 
 
 def _stages(scene: Scene, file: File) -> Texts:
@@ -174,6 +179,10 @@ def _plays(scene: Scene, file: File) -> Texts:
         return
     for text in _values(document, frozenset((*keys, "ansible.builtin.raw", "ansible.builtin.script", "cmd"))):
         yield "tasks", text
+    for path in files_below(scene, os.path.join(os.path.dirname(file.path), "roles"), "main.yml"):
+        role = scene.read(path) if "/tasks/" in path and path.split("/")[-3] in file.text else None
+        if isinstance(role, File) and role.path != file.path:
+            yield from _plays(scene, role._replace(text=f"# localhost\n{role.text}"))
     for target, variables in _absent(document, {}):
         for name in _PLAY_VARIABLE.findall(target):
             target = re.sub(rf"\{{\{{\s*{name}\s*\}}\}}", variables.get(name, "x").replace("\\", ""), target)
@@ -246,7 +255,8 @@ _CMAKE_PARTS = re.compile(r"\s(" + "|".join(_CMAKE_WORDS) + r")(?=\s|$)")
 def _cmake(scene: Scene, file: File) -> Texts:
     text = re.sub(r"(?m)^\s*#.*$", "", file.text)
     text = re.sub(r"\$ENV\{(\w+)\}", r"$\1", text).replace("${CMAKE_COMMAND}", "cmake")
-    text = re.sub(r"\$\{(?:CMAKE|PROJECT)_(?:CURRENT_)?(?:SOURCE|LIST)_DIR\}", ".", text)
+    text = text.replace("${CMAKE_CURRENT_LIST_DIR}", os.path.dirname(file.path))
+    text = re.sub(r"\$\{(?:CMAKE|PROJECT)_(?:CURRENT_)?SOURCE_DIR\}", ".", text)
     for name, body in _CMAKE_CALL.findall(text):
         parts = _CMAKE_PARTS.split(f" {body} ")
         for keyword, words in zip(parts[1::2], parts[2::2], strict=False):
@@ -295,7 +305,7 @@ def _xml(scene: Scene, file: File) -> Texts:
         yield "delete", "rm -rf " + re.sub(r"\$\{[\w.]+\}", "x", target)
 
 
-_GRADLE_DELETE = re.compile(rf"\bdelete\s*\(?\s*(?:{_STRING})")
+_GRADLE_DELETE = re.compile(r"\bdelete\s*\(?\s*(?:project\.)?(?=[\"'fF])")
 _GRADLE_LINE = re.compile(r"\bcommandLine\b([^\n]*)")
 _GRADLE_EXECUTE = re.compile(rf"(?:{_STRING})\.execute\(\)")
 
@@ -308,8 +318,13 @@ def _gradle(scene: Scene, file: File) -> Texts:
             yield "commandLine", _quoted(_literals(rest))
     for first, second in _GRADLE_EXECUTE.findall(text):
         yield "execute", first or second
-    for first, second in _GRADLE_DELETE.findall(text):
-        yield "delete", f"rm -rf {first or second}"
+    from chrono.scan.foreign_calls import constant_path
+
+    text = text.replace("file(", "File(")
+    for match in _GRADLE_DELETE.finditer(text):
+        path = constant_path(text[match.end() :][:240])
+        if path:
+            yield "delete", f"rm -rf {path}"
 
 
 _TERRAFORM = re.compile(r"\bprovisioner\s+\"local-exec\"\s*\{(.*?)^\s*\}", re.S | re.M)
@@ -321,10 +336,15 @@ _HCL_COMMAND = re.compile(
 def _terraform(scene: Scene, file: File) -> Texts:
     if not {"apply", "destroy", "plan"} & _wanted(scene):
         return
+    for words in _EXTERNAL.findall(file.text):
+        yield "external", _quoted(_literals(words))
     for block in _TERRAFORM.findall(file.text):
         for line, _, document in _HCL_COMMAND.findall(block):
             text = re.sub(r"\\(.)", r"\1", line) if line else document
             yield "local-exec", re.sub(r"\$\{[^{}]*\}", "x", text)
+
+
+_EXTERNAL = re.compile(r"\bdata\s+\"external\"[^{]*\{[^}]*?\bprogram\s*=\s*\[([^\]]*)\]", re.S)
 
 
 def _earthly(scene: Scene, file: File) -> Texts:

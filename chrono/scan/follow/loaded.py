@@ -232,8 +232,9 @@ def _files(scene: Scene) -> Iterator[tuple[str, str]]:
     language, own = _OWN_FILES.get(program, ("", ()))
     if program != "bundle" or _first(scene.args) in _INSTALLS | {"exec", "check"}:
         yield from ((language, os.path.join(scene.cwd, name)) for name in own)
-    if program == "php" and scene.args and str(scene.args[0]).rpartition("/")[2] == "artisan":
-        yield from (("php", path) for path in _artisan_commands(scene))
+    if program == "php" and scene.args:
+        folder = _CONSOLES.get(str(scene.args[0]).rpartition("/")[2])
+        yield from (("php", path) for path in _console_commands(scene, folder) if folder)
     if program == "thor":
         yield from (("ruby", os.path.join(scene.cwd, name)) for name in listed if name.endswith(".thor"))
     if program in ("manage.py", "django-admin") and _first(scene.args):
@@ -285,10 +286,14 @@ def _management_commands(scene: Scene, listed: tuple[str, ...] | list[str]) -> I
             yield os.path.join(scene.cwd, application, "management", "commands", f"{name}.py")
 
 
-def _artisan_commands(scene: Scene) -> Iterator[str]:
-    """The class of a command that a Laravel project defines, told by its signature."""
+_CONSOLES = {"artisan": "app/Console/Commands", "console": "src/Command"}
+"""By the script that runs them: where Laravel and Symfony keep the commands of a project."""
+
+
+def _console_commands(scene: Scene, folder: str | None) -> Iterator[str]:
+    """The class of a command that a project defines, told by its name in it."""
     verb = _first(scene.args[1:])
-    for path in files_below(scene, os.path.join(scene.cwd, "app/Console/Commands"), ".php"):
+    for path in files_below(scene, os.path.join(scene.cwd, folder or ""), ".php"):
         file = scene.read(path)
         if verb and isinstance(file, File) and re.search(rf"[\"']{re.escape(verb)}[\"'\s]", file.text):
             yield path

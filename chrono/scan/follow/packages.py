@@ -293,7 +293,21 @@ def _run_script(scene: Scene, package: Package, name: str, args: tuple[Word, ...
         return _hooked(scene, package, tuple(n for n in package.scripts if name.strip("/").strip("^$") in n), args)
     if name not in package.scripts:
         return []
+    if package.scripts[name].strip() == "wireit":
+        return _of_wireit(scene, package, name)
     return _hooked(scene, package, ("pre" + name, name, "post" + name), args, only_for=name)
+
+
+def _of_wireit(scene: Scene, package: Package, goal: str) -> Answers:
+    """What wireit runs for a script: its command and those of what it depends on."""
+    file = scene.read(os.path.join(package.folder, "package.json"))
+    table = mapping(json_object(file.text).get("wireit")) if isinstance(file, File) else {}
+    answers: Answers = []
+    for name in _with_dependencies(table, (goal,)):
+        text = mapping(table.get(name)).get("command")
+        if isinstance(text, str):
+            answers.append(scene.start(text, "sh", f"package.json:wireit.{name}", cwd=package.folder))
+    return answers
 
 
 def _hooked(

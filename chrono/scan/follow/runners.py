@@ -151,6 +151,12 @@ def named_scripts(scene: Scene, cwd: str) -> Named:
         for env_name, env in mapping(mapping(tool.get("hatch")).get("envs")).items():
             for name, value in mapping(mapping(env).get("scripts")).items():
                 found[name] = (value, f"pyproject.toml:hatch.{env_name}.scripts")
+    own = _toml(scene, os.path.join(cwd, f"{scene.program}.toml")) if scene.program in ("hatch", "pixi") else {}
+    for env_name, env in mapping(own.get("envs")).items():
+        for name, value in mapping(mapping(env).get("scripts")).items():
+            found[name] = (value, f"hatch.toml:{env_name}.scripts")
+    for name, value in mapping(own.get("tasks")).items():
+        found[name] = (value, "pixi.toml:tasks")
     key = {"pdm": "scripts", "rye": "scripts", "pixi": "tasks", "poe": "tasks"}.get(scene.program)
     for name, value in mapping(mapping(tool.get(scene.program)).get(key)).items() if key else ():
         found[name] = (value, f"pyproject.toml:{scene.program}.{key}")

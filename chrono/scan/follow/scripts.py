@@ -169,7 +169,9 @@ def run_file(scene: Scene, word: Word, language: str, args: tuple[Word, ...], en
         if isinstance(file, Refusal):
             return [file]
         if file is not None:
-            return [scene.start(file.text, language, scene.shown(file.path), file=file, args=args)]
+            start = scene.start(file.text, language, scene.shown(file.path), file=file, args=args)
+            # What it hands to its build tool is called by that.
+            return [start._replace(called=os.path.basename(file.path) == "setup.py")]
     return []
 
 
@@ -385,7 +387,8 @@ def _from_javascript(scene: Scene) -> Answers:
 def _from_deno(scene: Scene) -> Answers:
     verb, rest = _verb(scene.args)
     if verb == "eval":
-        return [s for code in rest[:1] for s in inline(scene, code, "javascript", "deno eval", ())]
+        code = [word for word in rest if not (isinstance(word, str) and word.startswith("-"))][:1]
+        return [s for text in code for s in inline(scene, text, "javascript", "deno eval", ())]
     if verb in ("run", "serve", "test", "bench") or _ending(verb) in ENDINGS:
         operands = rest if verb in ("run", "serve", "test", "bench") else scene.args
         values = frozenset(("-c", "--config", "--import-map", "--lock", "--cert", "--location", "--seed", "--port"))

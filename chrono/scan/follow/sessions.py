@@ -81,12 +81,18 @@ def _tox(scene: Scene) -> Answers:
         if base != "testenv" or (name and chosen and name not in chosen):
             continue
         lines = [line for key in ("commands_pre", "commands", "commands_post") for line in section.get(key, [])]
-        text = "\n".join(_tox_command(line) for line in lines)
+        text = "\n".join(_tox_command(inner) for line in lines for inner in _referred(line, sections))
         if text.strip():
             args = tuple(scene.args[scene.args.index("--") + 1 :]) if "--" in scene.args else ()
             link = f"{scene.shown(file.path)}:{title}"
             answers.append(scene.start(text, "sh", link, args=args, cwd=os.path.dirname(file.path)))
     return answers
+
+
+def _referred(line: str, sections: dict[str, dict[str, list[str]]]) -> list[str]:
+    """The lines of another section's value that a line stands for (`{[base]commands}`)."""
+    found = re.fullmatch(r"\{\[([^\]]+)\](\w+)\}", line.strip())
+    return sections.get(found[1], {}).get(found[2], []) if found is not None else [line]
 
 
 def _toml_sections(file: File) -> dict[str, dict[str, list[str]]]:
