@@ -41,8 +41,9 @@ CHRONO = {
     "guard": "caller effects engine local resources wording",
     "policy": "allow cover decide layers model pin protect",
     "rulepack": "ruleset",
-    "scan": """command conditions expression finding gitindex gitremotes gitwork holding installing issuers listing match once
-        options paths places readonly ready rule scanner secrets showing stage sweeping touch usage wintouch world""",
+    "scan": """command conditions expression file_options finding gitindex gitremotes gitwork holding hosts installing
+        issuers listing match once options paths places readonly ready rule scanner secrets showing stage sweeping
+        touch usage wintouch world""",
     "scan.follow": "programs",
     "scan.shell": """ansi arithmetic assignments braces builtins calculate choices conditions effects elsewhere evaluate
         expand files_found globbing globs interpret lexer loops machine origin parameter_values parameters parser plain
