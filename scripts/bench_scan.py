@@ -250,21 +250,21 @@ def worst_inputs() -> dict[str, str]:
     """What takes longest, at the limits of what is read at all."""
     return {
         "64 KB of commands": "echo a$b ${c:-d} 'e f' \"$g\"; " * 2300,
-        "as many commands as are looked at": "echo a$b ${c:-d} 'e f' \"$g\"; " * 1050,
-        "as many files as are looked at": "".join(f"cp a{at} b{at}; " for at in range(1950)),
+        "as many commands as are looked at": "echo a$b ${c:-d} 'e f' \"$g\"; " * 990,
+        "as many files as are looked at": "".join(f"cp a{at} b{at}; " for at in range(1650)),
         "as many globs as are looked at": "rm "
         + " ".join(f"../many/f*{'?' * (at % 9)}*{'*' * (at // 9)}" for at in range(900)),
         "64 KB of one word": "echo " + "a$b" * 21_000,
         "braces": "echo " + "{a,b,c}{d,e,f}" * 12,
         "nested substitutions": "echo " + "$(echo " * 58 + "x" + ")" * 58,
         "loops": "for i in 1 2 3 4 5 6; do for j in a b c d e f; do for k in x y z; do echo $i$j$k; done; done; done",
-        "functions": "f() { echo $1; }; " + "f $x; " * 2000,
+        "functions": "f() { echo $1; }; " + "f $x; " * 1980,
         "1 MB of quoted text": "cat <<'EOF'\n" + "x" * 990_000 + "\nEOF\n",
         "quotes without end": "echo '" + "a" * 60_000,
         "base64 in a shell": "echo " + "ZWNobyBoaQ==" * 2000 + " | base64 -d | sh",
         "variables that grow": "a=x; " + "a=$a$a; " * 40 + "echo $a",
-        "many redirections": "echo x " + "> /tmp/a " * 2350,
-        "many files written": "echo x " + "".join(f"> /tmp/a{at} " for at in range(2350)),
+        "many redirections": "echo x " + "> /tmp/a " * 1970,
+        "many files written": "echo x " + "".join(f"> /tmp/a{at} " for at in range(1970)),
     }
 
 

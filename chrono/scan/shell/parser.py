@@ -14,7 +14,7 @@ from chrono.scan.shell import zsh_blocks
 from chrono.scan.shell.braces import expand_braces, may_expand
 from chrono.scan.shell.lexer import Budget, Reader, following, line_end, skip_blanks, skip_newlines
 from chrono.scan.shell.parameters import read_subscript
-from chrono.scan.shell.plain import BLANKS, FIRST, PLAIN, RESERVED
+from chrono.scan.shell.plain import BLANKS, DECLARES, FIRST, PLAIN, PREFIXES, read_plain_command
 from chrono.scan.shell.redirections import read_redirect
 from chrono.scan.shell.syntax import (
     AndOr,
@@ -64,14 +64,10 @@ _IN = expression(rf"in{_EDGE}")
 _ESAC = expression(rf"esac{_EDGE}")
 _DO_WORD = expression(rf"do{_EDGE}")
 _NAME = expression(r"[A-Za-z_][A-Za-z0-9_]*")
-_PLAIN_COMMAND = expression(rf"({FIRST}(?:[ \t]+{PLAIN})*)[ \t]*(?=[\n;|)]|&(?!>)|\Z)")
 _PLAIN_WORDS = expression(rf"[ \t]*({PLAIN}(?:[ \t]+{PLAIN})*)(?=[ \t\n|&;)]|\Z)")
 _FIRST_WORDS = expression(rf"[ \t]*({FIRST}(?:[ \t]+{PLAIN})*)(?=[ \t\n|&;)]|\Z)")
 _PLAIN_WORD = expression(rf"[ \t]*({PLAIN})(?=[ \t\n|&;)]|\Z)")
 _TIME_OPTION = expression(rf"(?:-p|--){_EDGE}")
-_DECLARES = frozenset(("declare", "typeset", "local", "export", "readonly"))
-_PREFIXES = frozenset(("builtin", "command"))
-_NOT_PLAIN = RESERVED | _DECLARES | _PREFIXES
 _CASE_ENDS = frozenset((";;", ";&", ";;&", ";|"))
 _FUNCTION_STOP = expression(r"[^ \t\n;&|()<>\"'`$\\\0]+")
 
@@ -195,34 +191,8 @@ def _closer(r: Reader) -> str:
     return match.group() if match else ""
 
 
-def _plain_command(r: Reader) -> Simple | None:
-    """A command that stands here whole, without anything special in its words, as most do; `_simple` reads the same."""
-    if r.dialect == "zsh":
-        return None
-    match = _PLAIN_COMMAND.match(r.text, r.pos, r.end)
-    if match is None:
-        return None
-    texts = BLANKS.split(match[1])
-    if texts[0] in _NOT_PLAIN:
-        return None
-    r.budget.spend(3)
-    r.budget.work += len(texts)
-    start, last = match.span(1)
-    r.pos = match.end()
-    if r.fixed is not None:
-        start, last = r.fixed
-        words = [_new(Word, ((_new(Text, (text, False)),), start, last, text)) for text in texts]
-        return Simple((), tuple(words), (), start, last)
-    words, end = [], start
-    for text in texts:
-        at = r.text.find(text, end)
-        end = at + len(text)
-        words.append(_new(Word, ((_new(Text, (text, False)),), at, end, text)))
-    return Simple((), tuple(words), (), start, last)
-
-
 def _pipeline(r: Reader) -> Node:
-    first = _plain_command(r)
+    first = read_plain_command(r)
     if first is not None and (r.pos >= r.end or r.text[r.pos] != "|"):
         return first
     negated = timed = bare = False
@@ -254,7 +224,7 @@ def _pipeline(r: Reader) -> Node:
             # zsh takes `a | ! b`; the status is all that changes.
             r.pos += 1
             skip_blanks(r)
-        commands.append(_plain_command(r) or _command(r))
+        commands.append(read_plain_command(r) or _command(r))
     if len(commands) == 1 and not negated and not timed:
         return commands[0]
     return Pipeline(tuple(commands), negated, timed)
@@ -611,9 +581,9 @@ class _Parts:
         """Remembers what the words so far mean for the next one."""
         words = self.words
         if not words:
-            self.declares = word.plain in _DECLARES or word.plain in _PREFIXES
-        elif self.declares and len(words) == 1 and words[0].plain in _PREFIXES:
-            self.declares = word.plain in _DECLARES
+            self.declares = word.plain in DECLARES or word.plain in PREFIXES
+        elif self.declares and len(words) == 1 and words[0].plain in PREFIXES:
+            self.declares = word.plain in DECLARES
 
 
 def _simple(r: Reader) -> Node:

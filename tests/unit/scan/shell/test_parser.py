@@ -41,7 +41,7 @@ def test_what_is_read_in_one_look_is_what_the_grammar_reads(monkeypatch: pytest.
     carried = [CARRIERS[at % len(CARRIERS)].replace("{}", text) for at, text in enumerate(listed)]
     asked = [*listed, *carried, *made, *QUOTED]
     quick = [read(text, dialect) for text in asked]
-    monkeypatch.setattr(parser, "_plain_command", lambda reader: None)
+    monkeypatch.setattr(parser, "read_plain_command", lambda reader: None)
     monkeypatch.setattr(words, "_read_common", lambda reader: None)
     assert [(text, read(text, dialect)) for text in asked] == list(zip(asked, quick, strict=True))
 
