@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import ctypes
+import itertools
 import json
 import os
 import statistics
@@ -220,8 +221,9 @@ def cpu(call: Any, calls: int) -> float:
 def chats(rounds: int) -> dict[str, float]:
     """What each side adds to a chat through the `openai` package, in microseconds of the calling thread's CPU.
 
-    Bare, ours and theirs follow each other call by call, each as often first; the figure is the median of the
-    differences to the bare call of the same round, so that what slows the machine for a while slows all three.
+    Bare, ours and theirs follow each other call by call, in each of their six orders as often: who comes next finds
+    the code warm that both use. The figure is the median of the differences to the bare call of the same round, so that
+    what slows the machine for a while slows all three.
     """
     import chronicle
 
@@ -230,12 +232,11 @@ def chats(rounds: int) -> dict[str, float]:
 
     chronicle.configure(client=Client(), trace_registration="lazy")
     calls = {"bare": chat(lambda client: client), "ours": chat(record.wrap), "real": chat(chronicle.wrap)}
-    names = list(calls)
-    taken: dict[str, list[int]] = {name: [] for name in names}
+    orders = list(itertools.permutations(calls))
+    taken: dict[str, list[int]] = {name: [] for name in calls}
     with chronicle.record("sdk"), record.record("sdk"):
         for number in range(rounds + rounds // 10):
-            for place in range(len(names)):
-                name = names[(number + place) % len(names)]
+            for name in orders[number % len(orders)]:
                 began = time.thread_time_ns()
                 calls[name](number)
                 taken[name].append(time.thread_time_ns() - began)

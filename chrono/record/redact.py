@@ -92,6 +92,14 @@ SHAPES: Final = (
     _shape("named secret", "=:", "pass|pwd|secret|token|key", _ASSIGNED, re.I),
 )  # fmt: skip
 
+_NAMED_SECRET: Final = SHAPES[-1]
+_NAME_ENDS: Final = re.compile(r"(?:passw(?:or)?d|passphrase|pwd|secret|token|key)[\"']?\s{0,8}[=:]")
+"""What the name of every named secret ends with, in lower case. Any word may be the beginning of such a name, but few
+are the end of one."""
+_IN_NAME: Final = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-\u0130\u0131\u017f\u212a"
+"""With the four letters that are ASCII ones where the case does not matter."""
+_LONGEST_NAME: Final = 400  # characters: eight words of 40, what stands between them, and the name itself
+
 _GATED: Final = tuple(
     (gate, tuple(one for one in SHAPES if one.gate == gate)) for gate in dict.fromkeys(one.gate for one in SHAPES)
 )
@@ -143,9 +151,26 @@ def _masked_text(text: str) -> str:
                 where = lowered = lowered or text.lower()
             for hint in shape.hints:
                 if hint in where:
-                    found = shape.pattern.sub(_masked, found)
+                    found = _without_named(found) if shape is _NAMED_SECRET else shape.pattern.sub(_masked, found)
                     break
     return found
+
+
+def _without_named(text: str) -> str:
+    """As substitution by the named secrets' own expression, which is asked only where a name ends."""
+    lowered = text.lower()
+    if len(lowered) != len(text):  # places are not the same then: some letters have two for one
+        return _NAMED_SECRET.pattern.sub(_masked, text)
+    parts: list[str] = []
+    done = 0
+    for end in _NAME_ENDS.finditer(lowered):
+        before = text[max(end.start() - _LONGEST_NAME, 0) : end.start()]
+        begin = end.start() - len(before) + len(before.rstrip(_IN_NAME))
+        match = _NAMED_SECRET.pattern.match(text, begin) if begin >= done else None
+        if match is not None:
+            parts += text[done:begin], _masked(match)
+            done = match.end()
+    return "".join((*parts, text[done:])) if parts else text
 
 
 def _remember(text: str) -> None:

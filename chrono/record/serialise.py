@@ -31,6 +31,10 @@ LONGEST_PLAIN_NAME: Final = 128
 MASK: Final = "[REDACTED]"
 TRUNCATED: Final = "...[truncated]"
 
+RAISED: Final = (Exception, SystemExit, GeneratorExit)
+"""What the code of a value (its `__repr__`, say) may raise without ending the program that is only recorded. Not a
+KeyboardInterrupt, which comes from a person, nor what stops a call on purpose."""
+
 Note = Any  # a type's name, or an object {"type": name, …}
 
 
@@ -74,7 +78,7 @@ def write(value: object, rules: Rules = PLAIN) -> Written:
             return Written(json, {}, False)
     try:
         json = walk.value(value, 0)
-    except Exception as error:  # a value's own code may raise anything at any step
+    except RAISED as error:  # a value's own code may raise anything at any step
         walk.notes = [["", {"type": "unreadable", "of": type_name(value), "error": type(error).__name__}]]
         json = _repr(value)
         if rules.clean is not None:
@@ -156,7 +160,7 @@ class _Walk:
             before = len(self.notes)
             try:
                 return self.other(value, kind, depth)
-            except Exception as error:  # the value's own code may raise anything
+            except RAISED as error:  # the value's own code may raise anything
                 del self.notes[before:]
                 self.notes.append(["", {"type": "unreadable", "of": type_name(value), "error": type(error).__name__}])
                 return self.text(_repr(value))
@@ -410,14 +414,14 @@ def _key_text(key: Any) -> str:
 def _text_of(value: Any) -> str:
     try:
         return str.__str__(str(value))  # `__str__` may answer with a subclass, which has code of its own
-    except Exception:
+    except RAISED:
         return _repr(value)
 
 
 def _repr(value: Any) -> str:
     try:
         text = repr(value)
-    except Exception:
+    except RAISED:
         text = f"<{type(value).__name__} without a repr>"
     return text if len(text) <= MAX_REPR else text[:MAX_REPR] + TRUNCATED
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from chrono.record import redact
 from chrono.record.redact import MASK, SHAPES, default_redactors, is_secret_key, redact_default, redact_secrets
 
 A20, A36, A43, HEX32, HEX40 = "Ab3" * 7, "aB3d" * 9, "aB3dE-_" * 6 + "a", "0a1b" * 8, "0a1b2c3d" * 5
@@ -132,3 +135,15 @@ def test_own_patterns_make_a_redactor_of_their_own() -> None:
     assert redact("see ticket-17 and password=hunter2") == f"see {MASK} and password=hunter2"
     assert redact_secrets()("password=hunter2") == f"password={MASK}"
     assert [one("password=hunter2") for one in default_redactors()] == [f"password={MASK}"]
+
+
+_PARTS = (
+    "pass", "password", "passwd", "PWD", "secret", "_key", "-", "_", ".", "=", ":", ":=", "=>", " ", "  ", "\n", '"', "'",
+    "token", "access", "Bearer_", "api", "client", "x", "hunter22", "\\\"", "é", "\u0130", "\u0131_", "\u017f", "a" * 41,
+    "b_" * 9, "(", ",", MASK, "9",
+)  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(_PARTS), max_size=30).map("".join))
+def test_looking_where_names_end_finds_what_their_expression_finds(text: str) -> None:
+    assert redact._without_named(text) == redact._NAMED_SECRET.pattern.sub(redact._masked, text)

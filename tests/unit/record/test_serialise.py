@@ -204,3 +204,26 @@ def test_texts_are_cut_by_bytes_and_not_inside_a_character() -> None:
     written = write({"a": "é" * 100, "b": "short", "c": b"\xff" * 100}, Rules(max_text_bytes=11))
     assert written.json["a"] == "é" * 5 + "...[truncated]" and written.json["b"] == "short"
     assert written.truncated and len(written.json["c"]) < 30
+
+
+@pytest.mark.parametrize("method", ["__repr__", "__str__", "model_dump", "isoformat"])
+@pytest.mark.parametrize("raised", [SystemExit, GeneratorExit, RecursionError])
+def test_a_value_that_wants_the_program_to_end_is_only_written_down(method: str, raised: type[BaseException]) -> None:
+    def ends(*args: Any, **kwargs: Any) -> Any:
+        raise raised(3)
+
+    base = datetime.datetime if method == "isoformat" else object
+    kind = type("Ends", (base,), {method: ends})
+    value = kind(2026, 1, 2) if base is not object else kind()
+    for held in (value, [value], {"a": value}):
+        assert isinstance(write(held, RULES).notes, dict)
+    write({value: 1}, RULES)
+
+
+def test_a_person_s_interrupt_is_heard_while_a_value_is_written() -> None:
+    class Slow:
+        def __repr__(self) -> str:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write([Slow()], RULES)
