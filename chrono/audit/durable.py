@@ -24,6 +24,7 @@ PATIENCE_S = 0.25
 On a disk that serves one at a time, giving up too early makes the line longer, and others give up, too."""
 MOST_S = 2.0
 """How long it waits in all."""
+_APART_S = 0.002
 
 
 def settle(fd: int, path: str, size: int, witness: Witness, at_step: Callable[[str], None]) -> None:
@@ -75,14 +76,21 @@ def _wait(fd: int, path: str, size: int, witness: Witness) -> bool | None:
         has = lock_in_line(fd, min(most, time.monotonic() + PATIENCE_S), path, shared=True)
         acknowledged = witness.news().acknowledged
         if has:
-            if acknowledged < size and _try_turn(fd):
+            if acknowledged < size and (_try_turn(fd) or _after_a_moment(fd)):
                 return True
-            flock(fd, LOCK_UN)  # the shared lock: not every system drops it where the exclusive one is not to be had
+            flock(fd, LOCK_UN)
         if acknowledged >= size:
             return None
         if (not has and acknowledged <= heard) or time.monotonic() >= most:
             return False
         heard = acknowledged
+
+
+def _after_a_moment(fd: int) -> bool | None:
+    """The turn, for one of several that share the lock: as long as all of them do, none can have it alone."""
+    flock(fd, LOCK_UN)
+    time.sleep(_APART_S * os.urandom(1)[0] / 255)
+    return _try_turn(fd)
 
 
 def _written(fd: int, path: str, size: int, witness: Witness) -> int:
