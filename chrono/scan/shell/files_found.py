@@ -42,10 +42,21 @@ def find_starts(argv: Argv, state: State) -> list[Inner]:
 def find_names(argv: Argv) -> list[str]:
     """The names that `find argv` prints: unknown runs stand for what is not told by its tests."""
     starts, at = _starts(argv)
-    found = _depths(argv)
-    while at < len(argv):
-        found, at = _test(found, argv, argv[at], at + 1)
-    return [name for start in starts for name in _names(start, found)]
+    names: dict[str, None] = {}
+    for tests in _branches(argv[at:]):
+        found, at = _depths(argv), 0
+        while at < len(tests):
+            found, at = _test(found, tests, tests[at], at + 1)
+        names.update(dict.fromkeys(name for start in starts for name in _names(start, found)))
+    return list(names)
+
+
+def _branches(tests: Argv) -> list[Argv]:
+    """The tests on each side of every `-o`; all of them together where there are so many that it cannot matter."""
+    ends = [at for at, word in enumerate(tests) if word in ("-o", "-or")]
+    if not ends or len(ends) > 24 or any(word in ("(", ",") for word in tests):
+        return [tests]
+    return [tests[before + 1 : end] for before, end in pairwise((-1, *ends, len(tests)))]
 
 
 def _starts(argv: Argv) -> tuple[list[str], int]:

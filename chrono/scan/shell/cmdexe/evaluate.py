@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from chrono.scan.command import Evaluation, LimitReached, Refusal, Unparsed, Word
+from chrono.scan.command import Command, Evaluation, LimitReached, Refusal, Unparsed, Word
 from chrono.scan.shell.cmdexe.expansion import LATE
 from chrono.scan.shell.cmdexe.interpret import run_text
 from chrono.scan.shell.cmdexe.machine import Machine
@@ -16,6 +16,12 @@ from chrono.scan.world import World
 
 MAX_CODE_CHARS = 65_536
 _LABEL = re.compile(r"(?:^|\n)[ \t]*:([^\s:&|<>(]+)")
+
+_STARTS_ITSELF = re.compile(
+    r"%~?[a-z]*0\"?\s*\|\s*(?:start\b[^%\n|]*)?\"?%~?[a-z]*0|\bstart\b[^%\n|&]*%~?[a-z]*0[^\n]*(?:&|\n)\s*goto\b",
+    re.IGNORECASE,
+)
+"""A script that runs itself into itself, or again and again (`%0|%0`)."""
 
 
 def evaluate_cmd(
@@ -54,6 +60,8 @@ def evaluate_cmd(
         machine.refusals.append(Refusal("limit", "it is nested too deeply to be checked", whole))
     except Exception as error:
         machine.refusals.append(Refusal("unparsed", f"it could not be evaluated ({type(error).__name__})", whole))
+    if _STARTS_ITSELF.search(text) is not None:
+        machine.commands.append(Command(("fork-bomb",), via, whole, cwd or world.cwd))
     commands = tuple(dict.fromkeys(machine.commands))
     writes = tuple(dict.fromkeys(machine.writes))
     return Evaluation(commands, tuple(dict.fromkeys(machine.refusals)), writes, tuple(machine.files.items()))

@@ -71,6 +71,11 @@ INNER: list[tuple[str, tuple[Word, ...], tuple[str, ...]]] = [
     ("find src -maxdepth 0 -execdir git add {} \\;", ("git", "add", "./src"), ("find -execdir",)),
     ("find . -maxdepth 1 -name x | xargs rm", ("rm", "./x"), ("xargs",)),
     ("find . -name '*.o' -print0 | xargs -0 rm", ("rm", below("./", None, ".o")), ("xargs",)),
+    (
+        "find . -name '*.o' -o -type f -name '*.a' | xargs rm",
+        ("rm", below("./", None, ".o"), below("./", None, ".a")),
+        ("xargs",),
+    ),
     ("fd -e pyc -x rm", ("rm", below("./", None, ".pyc")), ("fd -x",)),
     ("parallel rm ::: x", RM, ("parallel",)),
     ("parallel -j2 'git {}; rm {}' ::: x", RM, ("parallel",)),
