@@ -103,6 +103,6 @@ def sent_later(command: Command, held: dict[str, Spot], ground: Ground) -> Itera
         for spot in ground.spots(word, command.cwd, windows=command.windows):
             if spot.target.path in held:
                 kept = held[spot.target.path]
-                project = kept.target.place in ("project-root", "git") and name_of(command) in COPIES
+                project = kept.target.place in ("project-root", "git") and name_of(command) in (*COPIES, "ssh")
                 if not project or sends_to_stranger(command, ground):
                     yield Touch("send", kept)

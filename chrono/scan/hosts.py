@@ -6,13 +6,21 @@ What is sent to them is left to `scan.secrets`.
 from __future__ import annotations
 
 from chrono.scan.command import Command, Pattern, Word
+from chrono.scan.options import name_of, parse
 from chrono.scan.paths import Ground, glob_match
+from chrono.scan.rule import Options
 from chrono.scan.world import Read, World
 
 MAX_FILE_BYTES = 500_000
 OWN_ENDS = (".internal", ".local", ".lan", ".corp", ".intra", ".svc", ".test", ".localhost", ".home.arpa")
 """Endings of names that only an own network answers for."""
 _OWN_NUMBERS = ("10.", "127.", "192.168.", "169.254.", *(f"172.{second}." for second in range(16, 32)))
+
+
+_COPYING: Options = (
+    "gnu",
+    (("", frozenset("-e --rsh -i -P -p -F -o -J -c -l -b -B -D -E -L -m -O -Q -R -S -W -w".split())),),
+)
 
 
 def host_part(word: Word) -> str | None:
@@ -34,10 +42,14 @@ def is_stranger(host: str, world: World) -> bool:
 
 
 def sends_to_stranger(command: Command, ground: Ground) -> bool:
-    """Whether a copy to another machine (`scp`, `rsync`) goes to a stranger, with nothing held back."""
-    if any(isinstance(word, str) and word.startswith(("--exclude", "--filter", "-f")) for word in command.argv):
+    """Whether what another machine is given (`scp`, `rsync`, `ssh`) goes to a stranger, with nothing held back."""
+    words = parse(command.argv, _COPYING).words
+    if name_of(command) == "ssh":
+        host = host_part(words[0]) if words else None
+    elif any(isinstance(word, str) and word.startswith(("--exclude", "--filter", "-f")) for word in command.argv):
         return False
-    host = host_part(command.argv[-1])
+    else:
+        host = host_part(words[-1]) if words else None
     return host is not None and is_stranger(host, ground.world)
 
 

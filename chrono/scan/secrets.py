@@ -68,10 +68,8 @@ def sent(command: Command, ground: Ground, read: Read) -> Iterator[Touch]:
         return
     name = next(name for name in names if name in _SENDS)
     for word in _SENDS[name](command):
-        spots = ground.spots(word, command.cwd, windows=command.windows)
-        yield from as_sent(spots, ground)
-        if name in COPIES and any(spot.target.place == "project-root" for spot in spots):
-            yield from (Touch("send", spot) for spot in spots if hosts.sends_to_stranger(command, ground))
+        yield from as_sent(ground.spots(word, command.cwd, windows=command.windows), ground)
+    yield from _project(name, command, ground, read)
     if name not in _BY_WORDS:
         return
     for redirect in command.redirects:
@@ -91,6 +89,17 @@ def sent(command: Command, ground: Ground, read: Read) -> Iterator[Touch]:
                 yield Touch("send", Spot(_UNKNOWN._replace(shown=_token_shown(argv)), None))
             continue
         yield from _of_feeding(Command(argv, cwd=command.cwd, windows=command.windows), ground, read)
+
+
+def _project(name: str, command: Command, ground: Ground, read: Read) -> Iterator[Touch]:
+    """The project itself on its way to a machine that nobody here knows: copied, or packed in front of `ssh`."""
+    if (name != "ssh" and name not in COPIES) or not hosts.sends_to_stranger(command, ground):
+        return
+    if name == "ssh":
+        spots = [t.spot for argv in command.upstream for t in read(Command(argv, cwd=command.cwd)) if t.how == "read"]
+    else:
+        spots = [spot for word in _SENDS[name](command) for spot in ground.spots(word, command.cwd)]
+    yield from (Touch("send", spot) for spot in spots if spot.target.place == "project-root")
 
 
 def told(command: Command) -> Iterator[Touch]:

@@ -548,6 +548,12 @@ def _wget(asked: Asked) -> Iterator[Claim]:
     yield from _all(asked.parsed.values("--post-file", "--body-file"), "read")
 
 
+def _openssl(asked: Asked) -> Iterator[Claim]:
+    yield from _all(asked.parsed.values("-in"), "read")
+    yield from _all(asked.parsed.words[1:], "read")
+    yield from _all(asked.parsed.values("-out"), "write")
+
+
 def _tar(asked: Asked) -> Iterator[Claim]:
     """Archives are read and written; what a member list holds is not known."""
     parsed = asked.parsed
@@ -662,6 +668,7 @@ _READERS: dict[str, Reader] = {
     "jq": _read_after_first,
     "curl": _curl,
     "wget": _wget,
+    "openssl": _openssl,
     "tar": _tar,
     "gtar": _tar,
     "bsdtar": _tar,
@@ -675,7 +682,7 @@ _READERS: dict[str, Reader] = {
     "git": _git,
     **dict.fromkeys(
         "cat tac less more most bat head tail strings base64 base32 xxd od hexdump nl cut tr rev paste fold wc "
-        "source . nano emacs code view diff cmp comm openssl gpg uuencode zcat bzip2 xz zstd column pr pg "
+        "source . nano emacs code view diff cmp comm gpg uuencode zcat bzip2 xz zstd column pr pg "
         "ssh-keygen print-file".split(),
         _read,
     ),

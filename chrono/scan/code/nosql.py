@@ -7,6 +7,7 @@ from chrono.scan.code.sql import SqlEffect
 _MONGO = (
     # method, kind, what
     ("dropDatabase", "drop", "database"),
+    ("shutdownServer", "drop", "server"),
     ("dropUser", "drop", "user"),
     ("dropAllUsersFromDatabase", "drop", "user"),
     ("dropIndexes", "", ""),
@@ -30,6 +31,15 @@ def redis_effects(words: tuple[str, ...]) -> tuple[SqlEffect, ...]:
         if len(words) > 2 and words[2].lower() in ("dir", "dbfilename"):
             return (SqlEffect("shell", "config set " + words[2].lower(), False, span),)
         return ()
+    second = words[1].lower() if len(words) > 1 else ""
+    if name in ("replicaof", "slaveof") and second not in ("", "no"):
+        return (SqlEffect("truncate", "database", False, span),)
+    if (name, second) in (("debug", "segfault"), ("cluster", "reset"), ("acl", "deluser")):
+        return (SqlEffect("drop", f"{name} {second}", False, span),)
+    if name == "acl" and second == "setuser" and {"+@all", "allcommands", "nopass"} & set(words):
+        return (SqlEffect("grant", "all commands", False, span),)
+    if (name, second) == ("module", "load"):
+        return (SqlEffect("shell", "module load", False, span),)
     if name == "shutdown" and any(word.lower() == "nosave" for word in words[1:]):
         return (SqlEffect("drop", "unsaved data", False, span),)
     if name in ("eval", "eval_ro") and len(words) > 1:
