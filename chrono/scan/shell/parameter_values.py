@@ -187,6 +187,8 @@ def _environment(m: Machine, name: str, state: State) -> Value:
     if name == "OPTIND":
         return "1"
     value = state.environment(name)
+    if value is None and name in ("USER", "LOGNAME"):
+        return m.world.user  # a login sets them, and whoever started the guard may have left them out
     m.note_outside()
     if ("_" in name or name[-8:] == "PASSWORD") and (is_password(name) or is_token(name) or variable_issuer(name)):
         m.note_sources((("printenv", name),))
