@@ -402,6 +402,20 @@ def test_a_folder_on_another_file_system_is_restored(project: Project, tmp_path:
         subprocess.run(["umount", project.path("mounted")], check=True)
 
 
+def test_files_under_git_lfs_come_back_as_they_were(project: Project) -> None:
+    """Both the content and the pointer that stands in for it where it was not fetched."""
+    pointer = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"0" * 64 + b"\nsize 12\n"
+    project.write(".gitattributes", "*.bin filter=lfs diff=lfs merge=lfs -text\n*.txt text eol=crlf ident\n")
+    contents = {"model.bin": b"\0\1\r\n" * 500, "pointer.bin": pointer, "a.txt": b"one\n$Id$\r\ntwo\n"}
+    for name, data in contents.items():
+        project.write(name, data)
+    target = project.save()
+    for name in contents:
+        project.write(name, "changed")
+    project.restore(target)
+    assert {name: project.read(name) for name in contents} == contents
+
+
 @pytest.mark.parametrize("ends_in_data", [True, False])
 def test_a_sparse_file_comes_back_sparse(project: Project, ends_in_data: bool) -> None:
     size = (24 << 20) + 12345

@@ -10,6 +10,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -357,6 +358,34 @@ def test_a_file_that_changes_while_it_is_read_is_marked(project: Project, monkey
     capture = project.capture()
     assert [(skip.path, skip.reason) for skip in capture.skips] == [("busy", "unstable")]
     assert kinds(capture, project)["busy"] == "unreadable"
+
+
+def test_a_file_that_grows_is_held_as_it_was_at_some_time_and_whole_once_it_rests(project: Project) -> None:
+    paths = [project.write(name, b"begin\n") for name in ("small.log", "large.log")]
+    with open(paths[1], "ab") as file:
+        file.write(b"0123456789abcde\n" * (9 << 16))  # long enough to be streamed
+    ends = threading.Event()
+
+    def grow() -> None:
+        number = 0
+        while not ends.wait(0.002):
+            number += 1
+            for path in paths:
+                with open(path, "ab") as file:
+                    file.write(b"line %d\n" % number * 50)
+
+    writer = threading.Thread(target=grow)
+    writer.start()
+    try:
+        saved = [project.save() for _ in range(4)]
+    finally:
+        ends.set()
+        writer.join()
+    rested = project.save()
+    for name in ("small.log", "large.log"):
+        whole = project.read(name)
+        assert project.store.read(rested, name) == whole
+        assert all(whole.startswith(project.store.read(commit, name)) for commit in saved)
 
 
 def test_live_databases_are_marked(project: Project) -> None:
