@@ -208,9 +208,7 @@ def run_rounds(folder: Path, seed: int, rounds: int) -> Store:
             store = Store.open(layout)
         with store.lock(5):
             capture = store.capture()
-            ours = without_empty_folders(store, bytes.fromhex(capture.tree))
             theirs = git_tree(root, shadow)
-            assert (ours or tree.EMPTY_TREE).hex() == theirs, f"seed {seed}, round {number}"
             commit = store.write_commit(
                 capture,
                 parents=(parent,) if parent else (),
@@ -219,6 +217,8 @@ def run_rounds(folder: Path, seed: int, rounds: int) -> Store:
                 at_ns=time.time_ns(),
                 author="fuzz",
             )
+            ours = without_empty_folders(store, bytes.fromhex(capture.tree))
+            assert (ours or tree.EMPTY_TREE).hex() == theirs, f"seed {seed}, round {number}"
             store.move_ref(store.next_auto_ref(), None, commit)
             store.remember(capture, commit)
             store.move_ref("refs/heads/main", parent, commit)
