@@ -24,7 +24,7 @@ _RUNS_WHAT_COMES = re.compile(
 _RECEIVES = re.compile(r"\bgets\b|\brecv\b|\breadline\b|getline|<\$?\w*>|\bread\(|\.on\(|receive|fgets|\bread_line\b")
 _FORKS = re.compile(
     r"\bfork\b[\s();&]*while\b|\bwhile\b[\s(]*(?:1|[Tt]rue|fork)\b[^\n]{0,60}\bfork\b|\bloop\b[\s{do]*(?:Process\.)?fork|"
-    r"\bfork\(\)\s+for\b|\bfork\(\)\s*while\b|for\s*\(;;\)[\s{]*(?:pcntl_)?fork|\bfork\s*\{\s*fork"
+    r"\bfork\(\)\s+for\b|\bfork\(\)\s*while\b|for\s*\(;;\)[^\n]{0,40}?\b(?:pcntl_)?fork\(|\bfork\s*\{\s*fork"
 )
 _FETCHES = re.compile(
     r"urlopen|urlretrieve|\brequests\.\w|httpx?\.(?:get|post|request)|https?['\")]*\)?\.(?:get|request)|\bfetch\s*\(|"
