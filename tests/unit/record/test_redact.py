@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from chrono.record import redact
@@ -144,6 +144,7 @@ _PARTS = (
 )  # fmt: skip
 
 
+@example("password=api_token:abcd1234 secret=x")
 @given(st.lists(st.sampled_from(_PARTS), max_size=30).map("".join))
 def test_looking_where_names_end_finds_what_their_expression_finds(text: str) -> None:
     assert redact._without_named(text) == redact._NAMED_SECRET.pattern.sub(redact._masked, text)

@@ -19,9 +19,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chrono.record.plain import MAX_DEPTH
 from chrono.record.rebuild import rebuild
 from chrono.record.redact import is_secret_key, redact_default
-from chrono.record.serialise import MAX_DEPTH, MAX_PLAIN_NAMES, Rules, to_json, write
+from chrono.record.serialise import MAX_PLAIN_NAMES, Rules, to_json, write
 
 RULES = Rules(redact_default, is_secret_key)
 
