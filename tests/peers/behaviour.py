@@ -25,10 +25,12 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple
 
+from tests.waiting import LONG_S
+
 ROOT = Path(__file__).resolve().parents[2]
 OURS, THEIRS = "chrono.record", "chronicle"
 POINTS_IN = ("points_replay", "points_capture", "points_delivery")
-LONGEST_S = 60.0
+LONGEST_S = LONG_S
 
 
 class Point(NamedTuple):
@@ -185,7 +187,7 @@ def run_under(sdk: str) -> dict[str, str | None]:
     with tempfile.TemporaryDirectory() as home:
         kept = {"PATH": os.environ.get("PATH", ""), "PYTHONPATH": str(ROOT)}
         done = subprocess.run(
-            [sys.executable, "-m", "tests.peers.behaviour", sdk], cwd=home, capture_output=True, text=True, timeout=300,
+            [sys.executable, "-m", "tests.peers.behaviour", sdk], cwd=home, capture_output=True, text=True, timeout=15 * LONG_S,
             env={**kept, "HOME": home, "CHRONO_HOME": f"{home}/chrono"},
         )  # fmt: skip
     if done.returncode != 0:

@@ -13,13 +13,14 @@ import sys
 import time
 from typing import Any
 
-LONGEST_STALL_S = 4.0
+TIMEOUT_S = 12.0
+LONGEST_STALL_S = 10.0
 FORKS = 4
 
 
 def dies(chronicle: Any, url: str, end: str) -> None:
     """Records, and ends without a word."""
-    chronicle.configure(control_plane_url=url, flush_interval=0.5)
+    chronicle.configure(control_plane_url=url, flush_interval=0.5, timeout=TIMEOUT_S)
 
     @chronicle.boundary("tool")
     def tool(number: int) -> None:
