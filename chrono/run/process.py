@@ -11,7 +11,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import FrameType
 
 from chrono.audit.keys import without_secrets
@@ -59,10 +59,11 @@ def execute(
     its standard output, None for this process's own. For the main thread only.
     """
     began = time.monotonic()
-    process = _start(argv, {**without_secrets(environ), MARK: run_id}, stdout=output)
-    if isinstance(process, Ended):
-        return process
-    with _passing_signals_to(process):
+    with _passing_signals() as pass_to:
+        process = _start(argv, {**without_secrets(environ), MARK: run_id}, stdout=output)
+        if isinstance(process, Ended):
+            return process
+        pass_to(process)
         try:
             code: int | None = process.wait(timeout_s)
         except subprocess.TimeoutExpired:
@@ -187,29 +188,39 @@ def _numbers(folder: str) -> list[str]:
 
 
 @contextlib.contextmanager
-def _passing_signals_to(process: subprocess.Popen[bytes]) -> Iterator[None]:
-    """Signals for this process go to the command; those that the terminal sends to both are left to the command."""
+def _passing_signals() -> Iterator[Callable[[subprocess.Popen[bytes]], None]]:
+    """Signals for this process go to the command, once it is handed to what this gives; none is lost before.
+
+    Those that the terminal sends to both are left to the command.
+    """
+    command: list[subprocess.Popen[bytes]] = []
+    early: list[int] = []
 
     def pass_on(number: int, frame: FrameType | None) -> None:
-        with contextlib.suppress(ProcessLookupError):
-            process.send_signal(number)
+        if not command:
+            early.append(number)
+        elif number not in shared:
+            with contextlib.suppress(ProcessLookupError):
+                command[0].send_signal(number)
 
+    def pass_to(process: subprocess.Popen[bytes]) -> None:
+        command.append(process)
+        for number in early:
+            with contextlib.suppress(ProcessLookupError):
+                process.send_signal(number)
+
+    on_terminal = {getattr(signal, name, None) for name in _LEFT_TO_THE_TERMINAL}
+    shared = on_terminal if os.isatty(0) else set()
     before = {}
     try:
         for name in (*_PASSED_ON, *_LEFT_TO_THE_TERMINAL):
             number = getattr(signal, name, None)
-            if number is None:
-                continue
-            shared = name in _LEFT_TO_THE_TERMINAL and os.isatty(0)
-            before[number] = signal.signal(number, _wait if shared else pass_on)
+            if number is not None and signal.getsignal(number) is not signal.SIG_IGN:  # `nohup` holds for the command
+                before[number] = signal.signal(number, pass_on)
     except ValueError as error:
         raise ChronoError("a command can be supervised from the main thread only") from error
     try:
-        yield
+        yield pass_to
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def _wait(number: int, frame: FrameType | None) -> None:
-    """The command got the signal as well; what follows from it is seen at its end."""

@@ -6,11 +6,15 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from chrono.errors import ChronoError
+from chrono.run import process as process_room
 from chrono.run.process import end_tree, execute, left_behind
 from tests.waiting import LONG_S, until
 
@@ -88,3 +92,41 @@ def test_a_signal_for_the_supervisor_reaches_the_command(tmp_path: Path) -> None
     process.terminate()
     assert process.wait(LONG_S) == 5
     assert seen.read_text() == "got\n"
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGINT"])
+def test_a_signal_before_the_command_runs_reaches_it_all_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The supervisor died of one that came while it started the command, and left the command running alone."""
+    started = process_room._start
+
+    def disturbed(*given: Any, **options: Any) -> Any:
+        os.kill(os.getpid(), getattr(signal, name))
+        return started(*given, **options)
+
+    monkeypatch.setattr(process_room, "_start", disturbed)
+    end = execute(("sh", "-c", "sleep 300"), ENVIRON, "r7", timeout_s=LONG_S)
+    assert end.how == f"ended by {name}"
+
+
+def test_where_no_signal_can_be_passed_on_no_command_is_started(tmp_path: Path) -> None:
+    caught: list[BaseException] = []
+
+    def elsewhere() -> None:
+        try:
+            execute(("touch", str(tmp_path / "started")), ENVIRON, "r8")
+        except ChronoError as error:
+            caught.append(error)
+
+    thread = threading.Thread(target=elsewhere)
+    thread.start()
+    thread.join()
+    assert caught and not (tmp_path / "started").exists()
+
+
+def test_what_this_process_was_told_to_ignore_the_command_ignores() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        end = execute(("sh", "-c", "kill -HUP $PPID $$; exit 3"), ENVIRON, "r9", timeout_s=LONG_S)
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    assert end.exit_code == 3
