@@ -93,7 +93,9 @@ PLAIN: dict[str, Options] = {
     "winpty": Options(),
     "tsp": Options("LNDSt"),
     "railway": Options("se", long_names("--service --environment"), skip=1),
-    "systemd-nspawn": Options("DMiupEU", long_names("--directory --image --machine --user --setenv --bind"), remote=True),
+    "systemd-nspawn": Options(
+        "DMiupEU", long_names("--directory --image --machine --user --setenv --bind"), remote=True
+    ),
     "gosu": Options("", skip=1),
     "su-exec": Options("", skip=1),
     "setuidgid": Options("", skip=1),

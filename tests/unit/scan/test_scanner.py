@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -73,7 +74,7 @@ def test_scripts_nested_too_deeply_are_refused(ruleset: Ruleset) -> None:
 def test_a_long_chain_of_scripts_is_followed_to_its_end(ruleset: Ruleset) -> None:
     for last, stopped in (("rm -rf ~", True), ("eslint .", False)):
         names = "abcdefgh"
-        scripts = {one: f"npm run {other}" for one, other in zip(names, names[1:], strict=False)} | {"h": last}
+        scripts = {one: f"npm run {other}" for one, other in pairwise(names)} | {"h": last}
         here = world(**{f"{PROJECT}/package.json": json.dumps({"scripts": scripts})})
         assert (decision(scan("npm run a", ruleset, here), covered=True) != "allow") == stopped
 
