@@ -108,7 +108,6 @@ def type_name(value: object) -> str:
 
 
 _ASIS: Final = frozenset({bool, type(None)})
-_NAMES: Final = frozenset({str})
 _NUMBERS: Final = frozenset({int, bool, type(None)})
 _FLOATS: Final = frozenset({float})
 _KEY_KINDS: Final = {int: "int", float: "float", bool: "bool", type(None): "null"}
