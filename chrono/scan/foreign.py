@@ -93,11 +93,12 @@ def sends_environment(code: str) -> bool:
 
 
 _ADDRESS = re.compile(r"https?://([^/\"'`\s?]+)")
+_POSTS = re.compile(r"\b(?:post|put|patch)\b|\b(?:data|files|body|json|content)\s*[:=]", re.IGNORECASE)
 
 
-def asks_strangers(code: str) -> bool:
-    """Whether code speaks with another machine over HTTP."""
-    if len(code) > MAX_CHARS or _FETCHES.search(code) is None:
+def posts_to_strangers(code: str) -> bool:
+    """Whether code sends something to another machine over HTTP."""
+    if len(code) > MAX_CHARS or _FETCHES.search(code) is None or _POSTS.search(code) is None:
         return False
     hosts = _ADDRESS.findall(code)
     return not hosts or any(not host.startswith(("localhost", "127.0.0.1", "[::1]")) for host in hosts)

@@ -11,10 +11,10 @@ from importlib import import_module
 from chrono.scan.code.reading import Language, run_source
 from chrono.scan.command import UNKNOWN, Command, Evaluation, Word
 from chrono.scan.foreign import (
-    asks_strangers,
     cloud_deletions,
     is_fork_bomb,
     is_reverse_shell,
+    posts_to_strangers,
     runs_download,
     sends_environment,
 )
@@ -87,7 +87,7 @@ def commands_of(
     if sends_environment(source):
         more.append(where._replace(argv=("curl", UNKNOWN), upstream=(("env",),)))
     read = tuple(command.argv for command in found.commands if command.argv[0] == "cat")
-    if read and asks_strangers(source):
+    if read and posts_to_strangers(source):
         more.append(where._replace(argv=("curl", UNKNOWN), upstream=read))
     more += [where._replace(argv=("sdk-call", call)) for call in cloud_deletions(source)]
     return found._replace(commands=(*found.commands, *more))

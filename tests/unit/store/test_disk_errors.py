@@ -110,7 +110,7 @@ def check_restoring(scene: Scene, every: int) -> None:
 
 @pytest.mark.parametrize("files", [2, 40])
 def test_a_save_with_an_error_at_a_step_reports_only_what_is_there(in_memory: Path, files: int) -> None:
-    check_saving(in_memory, files, 7)
+    check_saving(in_memory, files, 5)
 
 
 def test_a_restore_with_an_error_at_a_step_is_finished_or_undone(scene: Scene) -> None:
