@@ -77,7 +77,9 @@ def _wait(fd: int, path: str, size: int, witness: Witness) -> bool | None:
         acknowledged = witness.news().acknowledged
         if has:
             if acknowledged < size and (_try_turn(fd) or _after_a_moment(fd)):
-                return True
+                acknowledged = witness.news().acknowledged  # by whoever had the turn in that moment
+                if acknowledged < size:
+                    return True
             flock(fd, LOCK_UN)
         if acknowledged >= size:
             return None
