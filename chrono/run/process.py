@@ -27,6 +27,8 @@ NOT_FOUND, NOT_EXECUTABLE, TIMED_OUT = 127, 126, 124
 _PASSED_ON = ("SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2")
 _LEFT_TO_THE_TERMINAL = ("SIGINT", "SIGQUIT")
 _GRACE_S = 3.0
+_BECOMING_S = 0.02
+_PF_KTHREAD = 0x00200000
 
 
 class Left(NamedTuple):
@@ -142,19 +144,34 @@ def left_behind(run_id: str) -> tuple[Left, ...]:
     """Processes of this account that bear the mark of the run, where the system shows environments (Linux)."""
     needle = f"{MARK}={run_id}".encode()
     found = []
+    patience_until = time.monotonic() + _BECOMING_S
     for name in _numbers("/proc"):
         try:
-            with open(f"/proc/{name}/environ", "rb") as file:
-                if needle not in file.read(4_000_000).split(b"\0"):
-                    continue
-            with open(f"/proc/{name}/stat", "rb") as file:
-                state = file.read(4096)
+            while not (environ := _read(f"/proc/{name}/environ", 4_000_000)):
+                if time.monotonic() > patience_until or not _may_become(_read(f"/proc/{name}/stat", 4096)):
+                    break
+                time.sleep(0.001)
+            if needle not in environ.split(b"\0"):
+                continue
+            state = _read(f"/proc/{name}/stat", 4096)
         except OSError:
             continue
         title, _, rest = state.partition(b"(")[2].rpartition(b")")
         if int(name) != os.getpid() and not rest.strip().startswith(b"Z"):
             found.append(Left(int(name), title.decode("utf-8", "replace")))
     return tuple(found)
+
+
+def _read(path: str, most_bytes: int) -> bytes:
+    with open(path, "rb") as file:
+        return file.read(most_bytes)
+
+
+def _may_become(state: bytes) -> bool:
+    """Whether a process without an environment is on its way from one program to another, where it has none to show:
+    it is no thread of the kernel's, and not ended (proc(5), flags and state in `stat`)."""
+    fields = state.rpartition(b")")[2].split()
+    return len(fields) > 6 and fields[0] not in (b"Z", b"X") and not int(fields[6]) & _PF_KTHREAD
 
 
 def end_tree(pid: int, run_id: str) -> None:
