@@ -397,7 +397,7 @@ class NewObjects:
                 try:
                     others.append(os.open(path, READ_FILE))
                 except FileNotFoundError:
-                    pass
+                    continue  # deleted or packed meanwhile; git takes the empty folder away, too
                 self._folders.add(os.path.dirname(path))
             for oid, (kind, data) in self._held.items():
                 temp = self._temp()

@@ -182,3 +182,30 @@ def test_a_workspace_that_is_forgotten_keeps_no_file_open(
         work()
     gc.collect()
     assert len(os.listdir("/proc/self/fd")) <= before
+
+
+@pytest.mark.parametrize("command", [("pack-refs", "--all", "--prune"), ("gc", "--quiet")], ids=["pack-refs", "gc"])
+@pytest.mark.parametrize("stays", [False, True])
+@pytest.mark.parametrize("reopened", [False, True])
+def test_a_ref_that_git_packed_with_its_folder_stops_no_savepoint(
+    ws: Workspace, root: Path, by: Actor, environ: dict[str, str], command: tuple[str, ...], stays: bool, reopened: bool
+) -> None:
+    ws.store.stays = stays
+    (root / "new").write_text("x")
+    first = save(ws, "auto", "x", by)
+    subprocess.run(["git", "--git-dir", ws.layout.repo, *command], check=True)
+    assert not os.path.exists(os.path.join(ws.layout.repo, "refs", "chrono", "auto"))
+    used = Workspace.open(str(root), environ) if reopened else ws
+    try:
+        used.store.stays = stays
+        used.store.settle()
+        (root / "new").write_text("longer")
+        second = save(used, "auto", "y", by)
+        used.store.settle()
+        assert second.created
+        assert history.newest(used) == second.commit
+        assert used.store.ref("refs/chrono/auto/1") == first.commit
+        assert verify(used).exit_code == 0
+    finally:
+        if reopened:
+            used.close()
